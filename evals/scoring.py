@@ -17,7 +17,6 @@ from evals.metrics import ndcg_of_gains
 from evals.playing import Moment, played, playing
 from evals.remembering import is_right
 from evals.talks import Talk
-from pipeline.nodes import end_of, start_of
 
 if TYPE_CHECKING:
     from athena import Athena
@@ -100,7 +99,9 @@ def holds_half(passage: Passage, gold: Span) -> bool:
     if gold.start is None or gold.end is None or passage.section.metadata["source"] != gold.source:
         return False
     nodes = [passage.section] if passage.whole else [hit.node for hit in passage.sentences]
-    overlap = sum(max(0, min(end_of(node), gold.end) - max(start_of(node), gold.start)) for node in nodes)
+    overlap = sum(
+        max(0, min(node.end_char_idx, gold.end) - max(node.start_char_idx, gold.start)) for node in nodes
+    )
     return overlap >= HALF * (gold.end - gold.start)
 
 

@@ -38,7 +38,7 @@ def ingest(
     """Bring the index up to date with the files at and below `paths`, and report what was done.
 
     No document of the folder `uploads`, of which other machines may have other files, counts as deleted.
-    `should_stop` is called before each document and while embedding; what was stored by then stays.
+    `should_stop` is called with each progress, also by another thread; what was stored by then stays.
     An outdated index, made with another file of the same model or another recipe, is rebuilt.
 
     Raises:
@@ -47,16 +47,22 @@ def ingest(
     """
     started, report = time.perf_counter(), IngestReport()
     rebuild = rebuild or is_outdated(store.statistics().manifest, manifest)
+
+    def tell(progress: Progress) -> None:
+        if should_stop and should_stop():
+            raise Stopped
+        if on_progress:
+            on_progress(progress)
+
     with (
         store.writing(manifest, rebuild=rebuild) as writing,
         ThreadPoolExecutor(1, "athena-embed") as model,
     ):
-        indexed = store.documents()
-        found = find_documents(paths, reader=reader, indexed=indexed, uploads=uploads)
+        indexed = {info.source: info for info in store.documents()}
+        found = find_documents(paths, reader=reader, indexed=indexed.values(), uploads=uploads)
         report.problems += found.problems
         report.left_out += found.left_out
-        tell, stop = on_progress or (lambda _: None), should_stop or (lambda: False)
-        run = IngestRun(store, writing, reader, encoder, found, report, tell, stop)
+        run = IngestRun(store, writing, reader, encoder, found, report, tell, indexed)
         try:
             # While a batch is embedded in the thread, the batch before is stored and the next one is cut.
             before, vectors = list[CutDocument](), model.submit(dict[str, Vector])

@@ -23,11 +23,11 @@ class Node(Protocol):
         """`source`, `heading_path`, lines; of a sentence also `position`, `kind`, `siblings`, `header`."""
 
     @property
-    def start_char_idx(self) -> int | None:
+    def start_char_idx(self) -> int:
         """Offset of the first character."""
 
     @property
-    def end_char_idx(self) -> int | None:
+    def end_char_idx(self) -> int:
         """Offset after the last character."""
 
     @property
@@ -42,8 +42,8 @@ class StoredNode:
     node_id: str
     text: str
     metadata: Mapping[str, Any]
-    start_char_idx: int | None
-    end_char_idx: int | None
+    start_char_idx: int
+    end_char_idx: int
     document_id: str
     section_id: str = ""  # of a sentence
     sentence_ids: tuple[str, ...] = ()  # of a section, in order
@@ -55,13 +55,3 @@ class ScoredNode:
 
     node: Node
     score: float
-
-
-def start_of(node: Node) -> int:
-    """Return the offset in the file of a node's first character."""
-    return node.start_char_idx or 0
-
-
-def end_of(node: Node) -> int:
-    """Return the offset in the file after a node's last character."""
-    return node.end_char_idx or 0

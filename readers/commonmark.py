@@ -20,9 +20,10 @@ from readers.dialects import FILL, ITEM, LABEL, display, is_seen, mask, shortene
 from readers.levels import Block, Heading, Kind
 
 MAX_TITLE = 300
-"""Longer headings are paragraphs: a name goes with each section and sentence below it."""
-MAX_HEADER = 300
-"""Characters of a table's header row that go with each of its rows; the row itself is a block, whole."""
+"""Characters of a heading; a longer one is a paragraph, since each sentence below it has its headings.
+
+A longer header of a table is cut in its rows, which have it, too; the header row itself is a block, whole.
+"""
 MAX_BLOCKS = 15_000
 """Of one file as Markdown; the text after them is one block, which is read as it is."""
 
@@ -141,7 +142,7 @@ def _blocks(body: str, *, indented_code: bool) -> Iterator[Item]:
             continue
         start, end = _span(body, leaf)
         if event.name == "TableHead":
-            header = shortened(display(body[start:end]).strip(), MAX_HEADER)
+            header = shortened(display(body[start:end]).strip(), MAX_TITLE)
         quotes = sum(container.name == "BlockQuote" for container in leaf.around)
         if is_seen(body[start:end].replace(">", " ") if quotes else body[start:end]):
             row_header = header if event.name == "TableRow" else None
@@ -219,7 +220,7 @@ def _rows(table: re.Match[str], body: str) -> Iterator[Block]:
         if is_seen(body[start:end]):
             yield Block(Kind.TABLE_ROW, start, end, header)
             if header is None and "<th" in table.string[start:end].lower():
-                header = shortened("| " + " ".join(display(body[start:end]).split()), MAX_HEADER)
+                header = shortened("| " + " ".join(display(body[start:end]).split()), MAX_TITLE)
 
 
 def _without_quote_marks(masked: str, items: Iterable[Item]) -> str:

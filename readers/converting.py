@@ -7,7 +7,6 @@ from the first file to `close`, since starting it takes a second; after a fault 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import re
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from readers.formats import INSTALL, Format
-from readers.source import ReaderError, Source, read_bytes
+from readers.source import ReaderError
 
 MEMORY, SECONDS = 1_500_000_000, 60.0
 """Bytes of addresses that the process may use, and the time that a file may take."""
@@ -39,18 +38,8 @@ class FileConverter:
         self._most, self._seconds = max_characters, seconds
         self._process: subprocess.Popen[bytes] | None = None
 
-    def read(self, path: Path, kind: Format, *, source: str, known: str = "") -> Source | None:
-        """Return a file's text as Markdown; None if its hash is `known`.
-
-        Raises:
-            ReaderError: it cannot be read or converted.
-        """
-        data = read_bytes(path, max_bytes=self._most, source=source)
-        digest = hashlib.sha256(data + f"\0{kind.name}".encode()).hexdigest()
-        return None if digest == known else Source(self.text(data, kind, source=source), digest)
-
     def text(self, data: bytes, kind: Format, *, source: str) -> str:
-        """Return the Markdown of some bytes of a format; raises `ReaderError`."""
+        """Return the bytes of a file of a format as Markdown; raises `ReaderError`."""
         if not kind.installed:
             raise ReaderError(source, reason=f"{kind.title} needs an extra", fix=f"{INSTALL} installs it.")
         answer = self._answer(data, kind)

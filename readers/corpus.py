@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Collection
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from readers.files import FoundFiles, find_files
 from readers.formats import format_of
-from readers.source import IncludeBudget, Source, read_page
+from readers.source import IncludeBudget, Source, read_bytes, read_page
 
 if TYPE_CHECKING:  # an ingest with nothing to do cuts nothing, and imports no Markdown parser
     from readers.converting import FileConverter
@@ -23,7 +24,7 @@ class MarkdownCorpus:
     """Reads files of at most `max_bytes`, or more of formats that are converted.
 
     Of folders, Markdown files are read, or those of `all_formats`; of `whole_folder`, all that can be.
-    `make_cutter` is called for the first document. `close` ends the process that converts.
+    `make_cutter` is called for each document that is cut. `close` ends the process that converts.
     """
 
     make_cutter: Callable[[], SentenceCutter]
@@ -46,9 +47,11 @@ class MarkdownCorpus:
         Return None instead if the file would be converted and its hash is `known`.
         """
         kind = format_of(path.name)
-        if kind is not None and not kind.is_text:
-            return self._converter.read(path, kind, source=source, known=known)
-        return read_page(path, max_bytes=self.max_bytes, source=source, budget=self._budget)
+        if kind is None or kind.is_text:
+            return read_page(path, max_bytes=self.max_bytes, source=source, budget=self._budget)
+        data = read_bytes(path, max_bytes=self.max_bytes, source=source)
+        digest = hashlib.sha256(data + f"\0{kind.name}".encode()).hexdigest()
+        return None if digest == known else Source(self._converter.text(data, kind, source=source), digest)
 
     def cut(self, text: str, *, source: str) -> tuple[list[Section], list[Sentence]]:
         """Return the sections of a text and all their sentences, in order."""
@@ -56,17 +59,13 @@ class MarkdownCorpus:
         from readers.sections import read_sections
 
         sections = read_sections(text, source=source, language=detect(text))
-        return sections, self._cutter.cut_all(sections)
+        return sections, self.make_cutter().cut_all(sections)
 
     def close(self) -> None:
         """End the process that converts; the next ingest may include as much as this one."""
         self._budget = IncludeBudget()
         if "_converter" in self.__dict__:
             self._converter.close()
-
-    @cached_property
-    def _cutter(self) -> SentenceCutter:
-        return self.make_cutter()
 
     @cached_property
     def _converter(self) -> FileConverter:

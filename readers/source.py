@@ -32,6 +32,7 @@ _DIRECTIVE = re.compile(
 _SIGNS = ("{{#", "{!", "8<-", "@include:", "<<<", "{*", "[!", "include}")
 """Each directive has one of these: few pages do, and to look for them costs a hundredth of `_DIRECTIVE`."""
 
+_NO_WAITING = getattr(os, "O_NONBLOCK", 0)  # else opening a pipe waits for somebody who writes to it
 _PATH = re.compile(r"\s*(?:[~@]?/)?([^\s:#?{]+)")
 _LINES = re.compile(r"(?:^:|\{(?=[\d,])|ln\[|#L|range=|:lines:[ \t]*)(?=:?[\d,])([\dL:,\- ]+)")
 _NAME = re.compile(r"(?::|#|\?name=)([A-Za-z_][\w-]*)")
@@ -77,7 +78,7 @@ def read_bytes(path: Path, *, max_bytes: int, source: str) -> bytes:
     `path` was absolute and without links when the file was found; one that has become a link is not read.
     """
     try:
-        with open(path, "rb", opener=_open_without_waiting) as file:
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | _NO_WAITING)) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise ReaderError(source, reason="it is not a regular file", fix="Save it as a file.")
@@ -90,11 +91,6 @@ def read_bytes(path: Path, *, max_bytes: int, source: str) -> bytes:
         reason = f"{max(status.st_size, len(data)):,} bytes, over the limit of {max_bytes:,}"
         raise ReaderError(source, reason=reason, fix="Divide it, or raise the limit in the settings.")
     return data
-
-
-def _open_without_waiting(path: str, flags: int) -> int:
-    """Open a file as `open` does; for a pipe, without waiting for somebody who writes to it."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def decoded(data: bytes, *, source: str) -> str:

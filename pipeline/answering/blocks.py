@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from pipeline.answer import Passage, UnitKind
-from pipeline.nodes import Node, end_of, start_of
+from pipeline.nodes import Node
 
 LEAD_CHARACTERS = 240  # a paragraph of at most this length introduces the list, table or code after it
 BLANK_LINE = re.compile(r"\n[ \t>]*\r?\n|\r[ \t>]*\r")
@@ -37,17 +37,19 @@ class PassageLeaves:
 
     def before(self, position: int) -> str:
         """Return the text between a leaf and the leaf before it."""
-        offset = start_of(self.passage.section)
-        start = end_of(self.leaves[position - 1]) - offset if position else 0
-        return self.passage.section.text[max(0, start) : max(0, start_of(self.leaves[position]) - offset)]
+        offset = self.passage.section.start_char_idx
+        start = self.leaves[position - 1].end_char_idx - offset if position else 0
+        return self.passage.section.text[
+            max(0, start) : max(0, self.leaves[position].start_char_idx - offset)
+        ]
 
     def length(self, first: int, last: int) -> int:
         """Return the number of characters from one leaf to another."""
-        return end_of(self.leaves[last]) - start_of(self.leaves[first])
+        return self.leaves[last].end_char_idx - self.leaves[first].start_char_idx
 
     def text(self, start: int, end: int) -> str:
         """Return the text between two offsets of the file."""
-        offset = start_of(self.passage.section)
+        offset = self.passage.section.start_char_idx
         return self.passage.section.text[start - offset : end - offset]
 
     def span(self, first: int, last: int) -> tuple[int, int]:
@@ -67,9 +69,9 @@ class PassageLeaves:
             marks = gap[above.end() :] if above else gap
         elif leaf.metadata["kind"] == "code" and (fence := FENCE_ABOVE.search(gap)):
             marks = fence[0]
-        below = FENCE_BELOW.match(section.text, end_of(final) - start_of(section))
+        below = FENCE_BELOW.match(section.text, final.end_char_idx - section.start_char_idx)
         fence_length = len(below[0]) if below and final.metadata["kind"] == "code" else 0
-        return start_of(leaf) - len(marks.lstrip()), end_of(final) + fence_length
+        return leaf.start_char_idx - len(marks.lstrip()), final.end_char_idx + fence_length
 
 
 def blocks_of(found: PassageLeaves) -> list[Block]:

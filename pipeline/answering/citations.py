@@ -77,8 +77,8 @@ def _abbreviated(before: str, text: str, end: int) -> bool:
 def citation_of(leaves: Sequence[Node], passage: Passage, *, marker: int, file_hash: str) -> Citation:
     """The citation of adjacent leaves of a passage: one exact span."""
     section = passage.section
-    offset = section.start_char_idx or 0
-    start, end = leaves[0].start_char_idx or 0, leaves[-1].end_char_idx or 0
+    offset = section.start_char_idx
+    start, end = leaves[0].start_char_idx, leaves[-1].end_char_idx
     quote = section.text[start - offset : end - offset]
     return Citation(
         marker=marker,

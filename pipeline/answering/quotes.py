@@ -19,7 +19,7 @@ from pipeline.answering.sentence_scores import Floats, sentence_chances, sentenc
 from pipeline.finding.passages import passage_leaves
 from pipeline.finding.reranking import best_window
 from pipeline.models.base import CrossEncoder, Encoder
-from pipeline.nodes import Node, ScoredNode, end_of, start_of
+from pipeline.nodes import Node, ScoredNode
 from pipeline.stores.base import DocumentStore
 
 # docs/decisions/quoting.md has the measurements.
@@ -116,7 +116,7 @@ def quotable(retrieval: Retrieval, store: DocumentStore) -> list[PassageLeaves]:
         replace(
             item,
             leaves=tuple(
-                leaf for leaf in item.leaves if item.text(start_of(leaf), end_of(leaf)) == leaf.text
+                leaf for leaf in item.leaves if item.text(leaf.start_char_idx, leaf.end_char_idx) == leaf.text
             ),
         )
         for item in every
@@ -210,8 +210,8 @@ def _quote(span: Span, marker: int, *, folded: bool) -> Quote:
         cited,
         start=start,
         end=end,
-        start_line=cited.start_line - text[: start_of(leaves[0]) - start].count("\n"),
-        end_line=cited.end_line + text[end_of(leaves[-1]) - start :].count("\n"),
+        start_line=cited.start_line - text[: leaves[0].start_char_idx - start].count("\n"),
+        end_line=cited.end_line + text[leaves[-1].end_char_idx - start :].count("\n"),
         quote=text,
     )
     best = found.leaves[span.best]
@@ -234,4 +234,4 @@ def _unit(span: Span, citation: Citation, best: Node, *, folded: bool) -> Unit:
         unit = replace(unit, start=start, end=end, lead=lead)
     if unit.kind == "steps" and not (before or span.last < block.last):
         return unit
-    return replace(unit, answer_start=start_of(best), answer_end=end_of(best))
+    return replace(unit, answer_start=best.start_char_idx, answer_end=best.end_char_idx)

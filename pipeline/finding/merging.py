@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from pipeline.answer import Passage
 from pipeline.errors import UnknownDocument
-from pipeline.nodes import Node, end_of, start_of
-from pipeline.stores.base import DocumentStore, StoredDocument
-
-if TYPE_CHECKING:
-    from pipeline.steps.records import Step
+from pipeline.nodes import Node, StoredNode
+from pipeline.steps.records import Step
+from pipeline.stores.base import DocumentStore
 
 MIN_CHILDREN, MIN_SHARE = 2, 0.5  # of the children, in order to merge them into their parent
 MOST_WORDS = 400  # of a parent: procedures have up to 390, chapters 1,000
@@ -24,7 +22,7 @@ def is_merged(found: int, children: int) -> bool:
     return found >= max(MIN_CHILDREN, MIN_SHARE * children)
 
 
-def merge_up(step: Step, passages: list[Passage], sections: DocumentStore) -> list[Passage]:
+def merge_up(step: Step, passages: list[Passage], store: DocumentStore) -> list[Passage]:
     """Return the passages, in which a heading's whole text replaces its sections if enough were found.
 
     The children of a heading are its own text and the headings directly under it; those among the first
@@ -36,10 +34,8 @@ def merge_up(step: Step, passages: list[Passage], sections: DocumentStore) -> li
     for heading in sorted(headings, key=len, reverse=True):
         found = {_heading(passage.section) for passage in passages[: step.data["within"]]}
         children = {child for child in found if heading in (child, child[:-1])}
-        family = _family(heading, sections) if len(children) >= MIN_CHILDREN else None
-        every = {_heading(section)[: len(heading) + 1] for section in family.sections} if family else ()
-        if family and is_merged(len(children), len(every)):
-            passages = _replaced(passages, heading, family)
+        if len(children) >= MIN_CHILDREN:
+            passages = _merged(passages, heading, len(children), store)
     step.data["parents"] = [
         {"section_id": one.section.node_id, "heading_path": one.section.metadata["heading_path"],
          "members": one.members}
@@ -52,48 +48,46 @@ def _heading(section: Node) -> Heading:
     return (section.metadata["source"], *section.metadata["heading_path"])
 
 
-def _family(heading: Heading, sections: DocumentStore) -> StoredDocument | None:
-    """Return a heading's document with the sections under that heading alone; None if it is gone."""
+def _merged(passages: list[Passage], heading: Heading, found: int, store: DocumentStore) -> list[Passage]:
+    """Return the passages with a parent in the place of its first one, which keeps its id and its scores.
+
+    They stay as they are if the `found` children are too few, or the parent is too long or has changed.
+    """
     try:
-        document = sections.document(heading[0])
+        document = store.document(heading[0])
     except UnknownDocument:
-        return None
+        return passages
     own = [n for n, one in enumerate(document.sections) if _heading(one)[: len(heading)] == heading]
-    return replace(document, sections=document.sections[own[0] : own[-1] + 1]) if own else None
-
-
-def _replaced(passages: list[Passage], heading: Heading, family: StoredDocument) -> list[Passage]:
-    """Return the passages with a parent in the place of its first one, which keeps its id and its scores."""
-    members = tuple(section.node_id for section in family.sections)
-    inside = [passage for passage in passages if {*members}.issuperset(passage.section_ids)]
-    text, shown = _text(family)
-    is_changed = not inside or any(passage.section.text not in text for passage in inside)
-    if is_changed or len(text.split()) > MOST_WORDS:
+    family = document.sections[own[0] : own[-1] + 1] if own else ()
+    ids = tuple(section.node_id for section in family)
+    inside = [passage for passage in passages if {*ids}.issuperset(passage.section_ids)]
+    if not inside or not is_merged(found, len({_heading(one)[: len(heading) + 1] for one in family})):
+        return passages
+    text, shown = _text(family, document.text)
+    if len(text.split()) > MOST_WORDS or any(passage.section.text not in text for passage in inside):
         return passages
     first, scores = inside[0], {id_: p.score_of(id_) for p in inside for id_ in p.section_ids}
-    opening, last = family.sections[0], family.sections[-1]
-    own = {"heading_path": [*heading[1:]], "end_line": last.metadata["end_line"], "shown": shown}
+    last = family[-1]
+    names = {"heading_path": [*heading[1:]], "end_line": last.metadata["end_line"], "shown": shown}
     parent = replace(
-        opening,
+        family[0],
         node_id=first.section.node_id,
         text=text,
-        metadata={**opening.metadata, **own},
+        metadata={**family[0].metadata, **names},
         end_char_idx=last.end_char_idx,
-        sentence_ids=tuple(leaf for section in family.sections for leaf in section.sentence_ids),
+        sentence_ids=tuple(leaf for section in family for leaf in section.sentence_ids),
     )
-    hits = sorted((hit for passage in inside for hit in passage.sentences), key=lambda hit: -hit.score)
-    own_scores = tuple(scores.get(member, 0.0) for member in members)
-    whole = replace(
-        first, section=parent, sentences=tuple(hits), merged=True, members=members, member_scores=own_scores
-    )
+    hits = tuple(sorted((hit for passage in inside for hit in passage.sentences), key=lambda hit: -hit.score))
+    own_scores = tuple(scores.get(id_, 0.0) for id_ in ids)
+    whole = replace(first, section=parent, sentences=hits, merged=True, members=ids, member_scores=own_scores)
     return [whole if p is first else p for p in passages if p is first or p not in inside]
 
 
-def _text(family: StoredDocument) -> tuple[str, str]:
-    """Return the text of sections that follow one another, and its mask."""
-    start = position = start_of(family.sections[0])
+def _text(family: Sequence[StoredNode], text: str) -> tuple[str, str]:
+    """Return the part of a document's text with sections that follow one another, and its mask."""
+    start = position = family[0].start_char_idx
     shown = ""
-    for section in family.sections:
-        shown += family.text[position : start_of(section)] + section.metadata.get("shown", section.text)
-        position = end_of(section)
-    return family.text[start:position], shown
+    for section in family:
+        shown += text[position : section.start_char_idx] + section.metadata.get("shown", section.text)
+        position = section.end_char_idx
+    return text[start:position], shown

@@ -48,11 +48,6 @@ def is_named(question: str, section: Node) -> bool:
     return _nearness(section.metadata, names(question)) == 1
 
 
-def bears_names(question: str, section: Node) -> bool:
-    """Whether the section's headings, or the names of its page, have all names of the question."""
-    return _nearness(section.metadata, names(question)) < NOWHERE
-
-
 def opening_names(headings: Sequence[str]) -> frozenset[str]:
     """Return the names that headings begin with."""
     return frozenset(name for heading in headings for name in names(heading.split(" ")[0]))
@@ -145,7 +140,7 @@ def with_linked(
     if not scores:  # "section 2.2.1" is that section alone
         own = passages[0].section.metadata["heading_path"][-1:] if passages else []
         is_alone = bool(asked) and asked <= opening_names(own)
-        return [one for one in passages if not is_alone or bears_names(question, one.section)]
+        return [one for one in passages if not is_alone or _nearness(one.section.metadata, asked) < NOWHERE]
     hits = store.search(SearchRequest(" ".join(scores), None, CANDIDATES, paths)).bm25_sections
     known = {section_id for passage in passages for section_id in passage.section_ids}
     linked = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pipeline.answer import Passage, Retrieval
 from pipeline.finding.fusion import Fused
@@ -12,11 +12,9 @@ from pipeline.finding.merging import is_merged
 from pipeline.finding.names import names, names_first
 from pipeline.models.tokens import CountTokens
 from pipeline.nodes import Node, ScoredNode, StoredNode
+from pipeline.steps.records import Step
 from pipeline.stores.base import DocumentStore, sentences_by_section
 from readers.dialects import display, title_key
-
-if TYPE_CHECKING:
-    from pipeline.steps.records import Step
 
 SHORT = 1500  # characters of a section that stands whole in a prompt
 MARK_TOKENS = 24  # of the lines around a source in a prompt
@@ -97,10 +95,10 @@ def prompt_text(passage: Passage) -> str:
     text = section.metadata.get("shown", section.text)
     if passage.whole or len(text) <= SHORT:
         return display(text).strip()
-    offset, spans = section.start_char_idx or 0, list[tuple[int, int]]()
-    for node in sorted((hit.node for hit in passage.sentences), key=lambda node: node.start_char_idx or 0):
-        start = text.rfind("\n\n", 0, (node.start_char_idx or 0) - offset) + 2
-        stop = text.find("\n\n", (node.end_char_idx or 0) - offset)
+    offset, spans = section.start_char_idx, list[tuple[int, int]]()
+    for node in sorted((hit.node for hit in passage.sentences), key=lambda node: node.start_char_idx):
+        start = text.rfind("\n\n", 0, node.start_char_idx - offset) + 2
+        stop = text.find("\n\n", node.end_char_idx - offset)
         spans.append((start if start > 1 else 0, len(text) if stop == -1 else stop))
     pieces, last = list[str](), 0
     for start, end in spans:

@@ -11,7 +11,6 @@ from pipeline.errors import ModelError
 from pipeline.finding.fusion import relative_scores
 from pipeline.finding.verdict import sigmoid
 from pipeline.models.base import CrossEncoder
-from pipeline.nodes import start_of
 from pipeline.steps.records import STOPPED, Step
 
 READ_PASSAGES = 5  # ten were no better (docs/decisions/relevance.md)
@@ -62,7 +61,7 @@ def best_window(passage: Passage) -> str:
     """
     section = passage.section
     best = passage.sentences[0].node if passage.sentences else section
-    at = start_of(best) - start_of(section)
+    at = best.start_char_idx - section.start_char_idx
     before, after = section.text[:at].split(), section.text[at:].split()
     first = max(0, len(before) - max(LEAD_WORDS, WINDOW_WORDS - len(after)))
     window = " ".join([*before[first:], *after][:WINDOW_WORDS])

@@ -75,23 +75,23 @@ class IngestRun:
     encoder: Encoder
     found: FoundDocuments
     report: IngestReport
-    on_progress: Callable[[Progress], None]
-    should_stop: Callable[[], bool]
-    indexed: dict[str, DocumentInfo] = field(init=False)
-    by_hash: dict[str, str] = field(init=False)  # sources of what is indexed, by the hashes of their files
+    tell: Callable[[Progress], None]
+    """Reports the progress; raises `Stopped` if somebody asked to stop."""
+    indexed: Mapping[str, DocumentInfo]
+    """The documents in the index before the ingest, by source."""
+    by_hash: dict[str, str] = field(init=False)
+    """Their sources by the hashes of their files."""
 
     def __post_init__(self) -> None:
-        """Look at what is indexed already."""
-        self.indexed = {info.source: info for info in self.store.documents()}
-        self.by_hash = {info.hash: info.source for info in self.indexed.values()}
+        """Collect the hashes."""
+        self.by_hash = {info.hash: source for source, info in self.indexed.items()}
 
     def cut_batches(self) -> Iterator[list[CutDocument]]:
         """Read the documents that should be in the index, and cut the new and changed ones, in batches."""
         candidates, batch = self._candidates(), list[CutDocument]()
         self.report.total = len(candidates)
         for number, candidate in enumerate(candidates, start=1):
-            self._check_stop()
-            self.on_progress(Progress("reading", number, len(candidates), candidate.source))
+            self.tell(Progress("reading", number, len(candidates), candidate.source))
             if (content := self._read(candidate)) is not None:
                 batch.append(self._cut(candidate, content))
             if sum(len(one.texts) for one in batch) >= BATCH_TEXTS:
@@ -106,8 +106,7 @@ class IngestRun:
         before = self.report.embedded
 
         def tell(done: int) -> None:
-            self._check_stop()
-            self.on_progress(Progress("embedding", before + done, before + len(texts)))
+            self.tell(Progress("embedding", before + done, before + len(texts)))
 
         rows = self.encoder.encode_passages(texts, on_progress=tell) if texts else ()
         self.report.embedded += len(texts)
@@ -120,23 +119,20 @@ class IngestRun:
             replace(one.document, vectors={id_: vectors[text] for id_, text in one.texts.items()})
             for one in batch
         ]
-        self._check_stop()
-        if documents:
-            self.writing.replace(*documents)
+        if not documents:
+            return
+        self.writing.replace(*documents)
         for document in documents:
             (report.changed if document.source in self.indexed else report.added).append(document.source)
-            done = len(report.added) + len(report.changed) + len(report.unchanged)
-            self.on_progress(Progress("storing", done, report.total, document.source))
+        done = len(report.added) + len(report.changed) + len(report.unchanged)
+        self.tell(Progress("storing", done, report.total, documents[-1].source))
 
     def delete_gone(self) -> None:
         """Delete the documents whose files are gone."""
-        self._check_stop()
         for source in self.found.gone:
-            if source in self.indexed:
-                self.writing.delete(source)
+            self.writing.delete(source)
         self.report.deleted += self.found.gone
-        self._check_stop()
-        self.on_progress(Progress("indexing", self.report.total, self.report.total))
+        self.tell(Progress("indexing", self.report.total, self.report.total))
 
     def _candidates(self) -> list[Candidate]:
         """Return the documents to be indexed, also those of other folders that a rebuild has not reached."""
@@ -188,11 +184,6 @@ class IngestRun:
         texts = embedding_texts(sections, sentences, encoder=self.encoder)
         known = {} if not former else known_vectors(self.store, former, encoder=self.encoder)
         return CutDocument(document, texts, known)
-
-    def _check_stop(self) -> None:
-        """Raise `Stopped` where somebody asked for it."""
-        if self.should_stop():
-            raise Stopped
 
 
 def embedding_texts(

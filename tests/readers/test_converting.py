@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from readers.converting import FileConverter
+from readers.corpus import MarkdownCorpus
+from readers.cutting import SentenceCutter
 from readers.formats import format_of
 from readers.source import ReaderError
 from tests.made_files import docx, notebook, paragraph, pdf
@@ -79,12 +81,10 @@ def test_the_process_has_no_keys_and_a_file_is_converted_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ATHENA_OPENAI_API_KEY", "sk-secret")
-    kind = format_of("a.pdf")
-    assert kind is not None
     (tmp_path / "a.pdf").write_bytes(GOOD)
-    with closing(FileConverter(10_000, seconds=30)) as converter:
-        first = converter.read(tmp_path / "a.pdf", kind, source="a.pdf")
-        assert first is not None and converter._process is not None
-        environment = Path(f"/proc/{converter._process.pid}/environ")
+    with closing(MarkdownCorpus(lambda: SentenceCutter(len), max_bytes=10_000)) as corpus:
+        first = corpus.read(tmp_path / "a.pdf", source="a.pdf")
+        assert first is not None and corpus._converter._process is not None
+        environment = Path(f"/proc/{corpus._converter._process.pid}/environ")
         assert not environment.exists() or b"sk-secret" not in environment.read_bytes()
-        assert converter.read(tmp_path / "a.pdf", kind, source="a.pdf", known=first.hash) is None
+        assert corpus.read(tmp_path / "a.pdf", source="a.pdf", known=first.hash) is None

@@ -125,7 +125,7 @@ def _today(document: StoredDocument, fate: Provenance, marks: Sequence[Span], *,
 
 def _around(document: StoredDocument, start: int, end: int) -> tuple[int, int]:
     """Return the offsets of a passage with all of its sections; a heading at its start is in no section."""
-    bounds = [(int(one.start_char_idx or 0), int(one.end_char_idx or 0)) for one in document.sections]
+    bounds = [(one.start_char_idx, one.end_char_idx) for one in document.sections]
     touched = [(first, last) for first, last in bounds if first < max(end, start + 1) and start < last]
     return min([start, *(first for first, _ in touched)]), max([end, *(last for _, last in touched)])
 

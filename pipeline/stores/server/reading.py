@@ -127,13 +127,12 @@ def section_of(row: Record) -> StoredNode:
 
 def sentence_of(properties: Mapping[str, Any], section: StoredNode) -> StoredNode:
     """The sentence of an object, whose section is known."""
-    start, end = properties.get("start"), properties.get("end")
     return StoredNode(
         node_id=properties["node"],
         text=properties["text"],
         metadata=whole_metadata(properties["metadata"], section.metadata),
-        start_char_idx=None if start is None else int(start),
-        end_char_idx=None if end is None else int(end),
+        start_char_idx=int(properties["start"]),
+        end_char_idx=int(properties["end"]),
         document_id=section.document_id,
         section_id=section.node_id,
     )
