@@ -2,6 +2,9 @@
 
 With a language model: rewrite (in a conversation) → recall → retrieve → prompt → write, cite and verify
 sentence by sentence → remember. Without one: recall → retrieve → quote.
+
+The prompt is worded in `answering/prompts.py`. A step is `with turn.trace.step(NAME)` here and a label in
+`steps/records.py`. A kind of model server is a class in `models/clients.py`, chosen in `models/llm.py`.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from pipeline.answering import replies
 from pipeline.answering.prompts import Source, fitting_history
 from pipeline.answering.recollection import recalled_data
 from pipeline.answering.turns import (
+    ChatMemory,
     ChatParts,
     KeptConversation,
     RunningTurn,
@@ -86,12 +90,12 @@ class ChatRecipe:
         if turn.instead_of:
             self.conversation.keep_so_far(turn)
         if memory and memory.concerns(turn.message):
-            return self._ask_memory(turn)
+            return self._ask_memory(turn, memory)
         if reply := small_talk(turn.message, greeting=self.parts.persona.greeting):
             return turn.answer(text=reply, mode="reply", verdict="answered")
         self._rewrite(turn)
         if memory is not None:
-            self._recall(turn)
+            self._recall(turn, memory)
         if llm is not None and self.parts.agent is not None:
             sources = self.parts.agent.work(turn, self.parts)
             turn.file_hashes = self._file_hashes()
@@ -131,15 +135,14 @@ class ChatRecipe:
             turn.hypothesis = found.hypothesis if turn.options.hyde else ""
             step.data |= {"question": turn.question, "queries": found.queries, "by": "model"}
 
-    def _recall(self, turn: RunningTurn) -> None:
+    def _recall(self, turn: RunningTurn, memory: ChatMemory) -> None:
         """Recall memories for the message; an answer does without where that fails."""
-        assert self.parts.memory is not None  # noqa: S101  (only called with one)
         limits, history = self.parts.limits, turn.history
         room = max(limits.history_tokens, limits.context_window // 2)
         kept = fitting_history(history, budget=limits.history_tokens, room=room)
         try:
             with turn.trace.step("recall") as step:
-                found = self.parts.memory.recall(
+                found = memory.recall(
                     turn.message,
                     question=turn.question,
                     left=history[: len(history) - len(kept)],
@@ -167,7 +170,7 @@ class ChatRecipe:
         if earlier and not turn.stop.is_set():
             before = len(turn.trace.steps)
             other = search(f"{earlier}: {turn.question}")
-            if earlier_leads(turn.question, turn.retrieval, other):
+            if earlier_leads(turn.question, turn.retrieval, other):  # its steps alone are kept
                 turn.retrieval = other
                 turn.queries = (other.question,)
                 del turn.trace.steps[before - len(found[0].steps) : before]
@@ -234,11 +237,10 @@ class ChatRecipe:
         cited.add(turn.text.strip())
         return finish(turn, cited)
 
-    def _ask_memory(self, turn: RunningTurn) -> Answer:
+    def _ask_memory(self, turn: RunningTurn, memory: ChatMemory) -> Answer:
         """Do a request to the memory; the turn is stored first, since memories name it as their source."""
-        assert self.parts.memory is not None  # noqa: S101  (only called with one)
         self.conversation.keep_so_far(turn)
-        reply = self.parts.memory.reply(turn.message, turn_id=turn.turn_id)
+        reply = memory.reply(turn.message, turn_id=turn.turn_id)
         turn.trace.steps.append(reply.step)
         return turn.answer(text=reply.text, mode="memory", verdict="answered", recalled=reply.recalled)
 

@@ -26,6 +26,7 @@ FIXES = {
 }
 """The remedy by HTTP status."""
 OTHER_FIX = "Check its URL and its log, or ask again in a moment."
+NO_V1 = "Correct ATHENA_OPENAI_BASE_URL, which most servers want to end with '/v1', or the model's name."
 START = {
     "ollama": "Start it with `ollama serve`, or correct ATHENA_OLLAMA_URL.",
     "openai": "Start that server, or correct ATHENA_OPENAI_BASE_URL; most end with '/v1'.",
@@ -139,6 +140,8 @@ def _refused(server: Server, status: int, words: str) -> ModelError:
     fix = KEY if is_key else FIXES.get(status, OTHER_FIX)
     if is_missing and server.provider == "ollama":
         fix = f"Get it with `ollama pull {server.model}`."
+    elif status == 404 and server.provider == "openai" and not server.url.endswith("/v1"):
+        fix = NO_V1
     elif TOO_LONG.search(words):
         fix = "The prompt is too long: lower ATHENA_CONTEXT_WINDOW or ATHENA_CONTEXT_TOKENS."
     kind = ModelUnavailable if is_missing or status in (401, 403) else ModelError

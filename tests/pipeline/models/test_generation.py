@@ -239,6 +239,12 @@ def test_errors_say_what_to_do(kind: str, sent: Sent, error: type[ModelError], f
     assert (fix if isinstance(fix, str) else fix[kind]) in raised.fix
 
 
+def test_a_base_url_without_v1_gets_a_hint() -> None:
+    with ScriptedServer(refusal(404, "Not Found")) as server, pytest.raises(ModelError) as raised:
+        list(stream_of(model("openai", server, path="")))
+    assert "'/v1'" in raised.value.fix
+
+
 @KINDS
 def test_a_server_that_is_down_names_the_command(kind: str) -> None:
     with ScriptedServer() as server:
