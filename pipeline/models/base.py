@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,21 @@ Scores: TypeAlias = "NDArray[np.float32]"
 LONGEST_USUAL_TOKEN = 16  # characters
 USUAL_TOKENS, MOST_TOKENS = 256, 512  # of a text, where a model names no limit; where it names a larger one
 CACHED_QUERIES = 64  # one question is embedded for the memory, for the index and for the quotes
+
+SENTENCE = "Represent this sentence for searching relevant passages: "
+PREFIXES = (  # part of a model's name, prefix of queries, prefix of passages; the first match counts
+    (r"\be5-(?!.*instruct)", "query: ", "passage: "),
+    (r"nomic-embed-text", "search_query: ", "search_document: "),
+    (r"embeddinggemma", "task: search result | query: ", "title: none | text: "),
+    (r"arctic-embed(2|.*v2)", "query: ", ""),
+    (r"arctic-embed|mxbai-embed|\bbge-(small|base|large)(?!-zh)", SENTENCE, ""),
+)
+"""The prefixes that models were trained with, as their model cards give them."""
+
+
+def prefixes(model: str) -> tuple[str, str]:
+    """Return the prefixes of queries and of passages that a model was trained with; "" where it has none."""
+    return next(((q, p) for name, q, p in PREFIXES if re.search(name, model.lower())), ("", ""))
 
 
 class Encoder(ABC):

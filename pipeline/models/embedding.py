@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import ConfigurationError, ModelUnavailable
-from pipeline.models.base import MOST_TOKENS, USUAL_TOKENS, Encoder, ModelChoice
+from pipeline.models.base import MOST_TOKENS, USUAL_TOKENS, Encoder, ModelChoice, prefixes
 from pipeline.models.onnx import (
     BUNDLED_FOLDER,
     BUNDLED_NAME,
@@ -60,7 +60,10 @@ class OnnxEncoder(Encoder):
 
 
 class SentenceTransformerEncoder(Encoder):
-    """A sentence-transformers model by name or folder, with its own prompts for questions and passages."""
+    """A sentence-transformers model by name or folder.
+
+    Questions and passages get the model's own prompts, else the prefixes that it was trained with.
+    """
 
     batch_texts = 512  # the library divides these by length
 
@@ -75,7 +78,10 @@ class SentenceTransformerEncoder(Encoder):
 
     @cached_property
     def _model(self) -> Any:
-        return load_model("SentenceTransformer", self.name)
+        model = load_model("SentenceTransformer", self.name)
+        if not any(model.prompts.values()):  # e5 and others are published without
+            model.prompts = dict(zip(("query", "document"), prefixes(self.name), strict=True))
+        return model
 
 
 def load_model(kind: str, name: str) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 from importlib.util import find_spec
 from typing import Any
@@ -11,7 +10,7 @@ import httpx
 import ollama
 
 from pipeline.errors import ModelUnavailable
-from pipeline.models.base import Encoder
+from pipeline.models.base import Encoder, prefixes
 from pipeline.models.failures import Provider, Server, translate
 from pipeline.models.llm import INSTALL_OPENAI, NEEDS_KEY
 from pipeline.options import ModelServerOptions
@@ -21,21 +20,6 @@ WRONG_SHAPE = (ValueError, TypeError, AttributeError, OverflowError, RecursionEr
 FAILURES: tuple[type[Exception], ...] = (
     httpx.HTTPError, httpx.InvalidURL, ConnectionError, ollama.ResponseError, *WRONG_SHAPE,
 )  # fmt: skip
-
-SENTENCE = "Represent this sentence for searching relevant passages: "
-PREFIXES = (  # part of a model's name, prefix of queries, prefix of passages; the first match counts
-    (r"\be5-(?!.*instruct)", "query: ", "passage: "),
-    (r"nomic-embed-text", "search_query: ", "search_document: "),
-    (r"embeddinggemma", "task: search result | query: ", "title: none | text: "),
-    (r"arctic-embed(2|.*v2)", "query: ", ""),
-    (r"arctic-embed|mxbai-embed|\bbge-(small|base|large)(?!-zh)", SENTENCE, ""),
-)
-"""The prefixes that models were trained with, as their model cards give them."""
-
-
-def prefixes(model: str) -> tuple[str, str]:
-    """Return the prefixes of queries and of passages that a model was trained with; "" where it has none."""
-    return next(((q, p) for name, q, p in PREFIXES if re.search(name, model.lower())), ("", ""))
 
 
 class RemoteEncoder(Encoder):

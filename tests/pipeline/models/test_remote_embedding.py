@@ -9,11 +9,8 @@ import numpy as np
 import pytest
 
 from pipeline.errors import ModelError, ModelTimeout, ModelUnavailable
-from pipeline.models.remote_embedding import (
-    MOST_CHARACTERS,
-    RemoteEncoder,
-    prefixes,
-)
+from pipeline.models.base import prefixes
+from pipeline.models.remote_embedding import MOST_CHARACTERS, RemoteEncoder
 from pipeline.options import ModelServerOptions
 from tests.servers import DIMENSIONS, ModelServer, OllamaServer, OpenAIServer, embedding
 

@@ -24,6 +24,7 @@ class FakeTransformer:
 
     def __init__(self, *, labels: int = 1) -> None:
         self.labels = labels
+        self.prompts = {"query": "", "document": ""}
         self.max_seq_length: int | None = None
         self.calls: list[tuple[str, list[str]]] = []
 
@@ -84,6 +85,23 @@ def test_questions_and_passages_get_their_own_prompts(monkeypatch: pytest.Monkey
     np.testing.assert_allclose(encoder.encode_passages(["a b", "c"]), [[0.6, 0.8]] * 2, rtol=1e-6)
     assert model.calls == [("query", ["dimensions"]), ("document", ["a b", "c"])]
     assert (encoder.dimensions, encoder.languages) == (2, None)
+
+
+@pytest.mark.parametrize(
+    ("own", "expected"),
+    [
+        ({"query": "", "document": ""}, {"query": "query: ", "document": "passage: "}),
+        ({"query": "q: ", "document": ""}, {"query": "q: ", "document": ""}),
+    ],
+)
+def test_a_model_without_prompts_gets_its_prefixes(
+    own: dict[str, str], expected: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = FakeTransformer()
+    model.prompts = own
+    install(monkeypatch, model)
+    SentenceTransformerEncoder("intfloat/e5-small-v2").encode_query("x")
+    assert model.prompts == expected
 
 
 def test_a_model_that_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
