@@ -28,7 +28,7 @@ from pipeline.errors import AthenaError
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 QUESTION = "The LN2 tank shows OFFLINE, what can be the reason and what do I do?"
-RANKS = 10  # of known items
+RANKS = 10  # that count for MRR
 ASKS = 5
 HEAD = """# Benchmarks
 
@@ -75,7 +75,7 @@ class Measured:
 
 
 def measure(contender: Contender, folder: Path, work: Path, *, questions: int) -> Measured:
-    """Ingest a folder twice and search it for known headings; raises `BenchmarkError`."""
+    """Ingest a folder twice and search it for known headings; raise `BenchmarkError`."""
     found = Measured(contender.title, contender.version())
     items = known_items(folder, count=questions)
     asked = work / "questions.json"
@@ -94,7 +94,7 @@ def measure(contender: Contender, folder: Path, work: Path, *, questions: int) -
 
 
 def alone(data: Path, work: Path) -> dict[str, str]:
-    """SciFact's quality and the time of `athena ask`, by the command line."""
+    """Return Athena's own rows: SciFact's quality and the time of `athena ask`, both by the command line."""
     athena = Path(sys.executable).with_name("athena")
     env = {k: v for k, v in os.environ.items() if not k.startswith("ATHENA_")}
     where: tuple[str | Path, ...] = ("--data-dir", work / "alone", "--json")
@@ -120,7 +120,7 @@ def alone(data: Path, work: Path) -> dict[str, str]:
 
 
 def page(results: Sequence[Measured], own: Mapping[str, str], *, files: int, load: float) -> str:
-    """The page as Markdown."""
+    """Return the page as Markdown."""
     memory = psutil.virtual_memory().total / 1e9
     return HEAD.format(
         date=f"{datetime.now(UTC):%Y-%m-%d}",
@@ -136,7 +136,7 @@ def page(results: Sequence[Measured], own: Mapping[str, str], *, files: int, loa
 
 
 def _table(results: Sequence[Measured]) -> Iterator[str]:
-    """A row a measure; the best value of a row is bold."""
+    """Yield a table with a row for each measure; the best value of a row is bold."""
     yield f"| | {' | '.join(one.title for one in results)} |"
     yield "|---|" + "--:|" * len(results)
     yield f"| passages | {' | '.join(one.passages for one in results)} |"
@@ -175,10 +175,10 @@ def _cpu() -> str:
 
 
 def main() -> int:
-    """Measure all, and write the page and the numbers; 1 where something failed."""
+    """Measure all, write the page and the numbers, and return the exit code: 1 if something failed."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--data", type=Path, default=default_folder(), help="folder of docs/ and scifact/")
-    parser.add_argument("--only", action="append", help="a contender's name: print, and write nothing")
+    parser.add_argument("--only", action="append", help="a library beside Athena; print, and write nothing")
     parser.add_argument("--questions", type=int, default=300)
     options = parser.parse_args()
     chosen = [one for one in CONTENDERS if not options.only or one is ATHENA or one.name in options.only]

@@ -1,7 +1,7 @@
-"""The libraries that are measured, each by `bench/peers/worker.py` in an environment of its own.
+"""The libraries that are compared; `bench/peers/worker.py` runs each in its own virtual environment.
 
-The environments of the others are `.bench-venv/NAME`: torch is several GB and no part of the app. Each is
-made once with pip and kept until its pinned requirements change.
+The environments are `.bench-venv/NAME`, because torch is several GB and not part of the app. Each is made
+once with pip and kept until its pinned requirements change.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ LAST_WORDS = 2000  # characters of pip's errors that are shown
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """One library: `name` of its module and requirements, `package` whose version is named.
+    """One library: `bench/peers/with_NAME.py` and `NAME.txt` are its code and requirements.
 
-    Athena has no package: it runs from the checkout with this interpreter.
+    `package` is the package whose version is shown. Athena has none: it runs from the checkout.
     """
 
     title: str
@@ -36,15 +36,15 @@ class Contender:
     package: str = ""
 
     def ingest(self, folder: Path, store: Path) -> tuple[Finished, dict[str, Any]]:
-        """Index a folder of Markdown: the process, and its report."""
+        """Index a folder of Markdown; return the finished process and its report."""
         return self._run("ingest", "--folder", folder, "--store", store)
 
     def search(self, folder: Path, store: Path, questions: Path) -> tuple[Finished, dict[str, Any]]:
-        """Ask the questions: the process, and its report with `ms` and `sources` of each."""
+        """Ask the questions; return the finished process and its report: `ms` and `sources` of each."""
         return self._run("search", "--folder", folder, "--store", store, "--questions", questions)
 
     def version(self) -> str:
-        """The version that is pinned; of Athena, the commit."""
+        """Return the pinned version; for Athena, the commit."""
         if self.package:
             lines = self._requirements.read_text(encoding="utf-8").splitlines()
             pins = (line.partition("==") for line in lines)
@@ -67,9 +67,9 @@ class Contender:
         return done, json.loads(report.read_text(encoding="utf-8"))
 
     def _python(self) -> Path:
-        """The interpreter of its environment, which is made or renewed where that is needed.
+        """Return the environment's interpreter; make the environment if it is missing or outdated.
 
-        Raises `BenchmarkError` where pip fails.
+        Raises `BenchmarkError` if pip fails.
         """
         if not self.package:
             return Path(sys.executable)

@@ -1,4 +1,4 @@
-"""Folders of Markdown, and questions of which the right file is known."""
+"""Folders of Markdown, and known-item questions: headings whose file is the right answer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from readers.source import read_page
 
 RUST_BOOK = "rust-book"
 MAX_BYTES = 10_000_000  # of a file
-MIN_TERMS = 2  # of a heading that is asked about: "Usage" alone is no question
+MIN_TERMS = 2  # content words of a heading: "Usage" alone is no question
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class KnownItem:
 
 
 def existing(folder: Path) -> Path:
-    """The folder; raises `DatasetError` where it does not exist."""
+    """Return the folder; raise `DatasetError` if it does not exist."""
     if folder.is_dir():
         return folder
     raise DatasetError(
@@ -39,9 +39,9 @@ def existing(folder: Path) -> Path:
 
 
 def known_items(folder: Path, *, count: int) -> list[KnownItem]:
-    """At most `count` innermost headings that stand over one section only and have two content words.
+    """Return at most `count` headings that only one section has and that have two content words.
 
-    Their order is that of their hashes, so that it depends on nothing else in the folder.
+    They are ordered by their hashes, so that the choice does not depend on other files.
     """
     headings = [(str(path[-1]), source) for path, source in _titled(folder)]
     often = Counter(text.casefold() for text, _ in headings)
@@ -54,7 +54,7 @@ def known_items(folder: Path, *, count: int) -> list[KnownItem]:
 
 
 def _titled(folder: Path) -> Iterator[tuple[list[str], str]]:
-    """The heading path and the source of each section that has headings."""
+    """Yield the heading path and the source of each section that has headings."""
     for section in _sections(folder):
         if path := section.metadata["heading_path"]:
             yield path, str(section.metadata["source"])

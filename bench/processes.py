@@ -1,4 +1,4 @@
-"""Run a command to its end and measure it: wall time, processor time, and peak memory of all processes."""
+"""Run a command to its end and measure it: wall time, and peak memory of it and its children."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ LAST_WORDS = 2000  # characters of a failed command's output that are shown
 
 
 class BenchmarkError(AthenaError):
-    """A command that is measured, or the environment it needs, failed."""
+    """A measured command failed, or the environment that it needs could not be made."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """One process from its start to its end."""
+    """A process that has ended: its wall time, peak memory and standard output."""
 
     seconds: float
     peak_mb: float  # 10^6 bytes, of the process and those it started, together
@@ -39,7 +39,7 @@ def run_measured(
     env: Mapping[str, str] | None = None,
     accepted: Sequence[int] = (0,),
 ) -> Finished:
-    """Run `command`; raises `BenchmarkError` with its last words where the exit code is not `accepted`."""
+    """Run `command`; raise `BenchmarkError` with its last output if the exit code is not `accepted`."""
     words = [str(part) for part in command]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         started = time.perf_counter()
@@ -72,8 +72,8 @@ def _content(file: IO[bytes]) -> str:
 class _MemorySampler:
     """Adds up the memory of a process and its descendants every 50 ms, in a thread.
 
-    Not `ru_maxrss`: a child's begins with what its parent had in memory when it was started, and several
-    processes' are not added up.
+    `ru_maxrss` would be wrong: a child's value starts with its parent's memory, and the values of several
+    processes are not added up.
     """
 
     def __init__(self, pid: int) -> None:
@@ -93,7 +93,7 @@ class _MemorySampler:
 
 
 def resident_bytes(pid: int) -> int:
-    """Resident memory of a process and its descendants now; 0 if it is gone."""
+    """Return the resident memory of a process and its descendants now, in bytes; 0 if it has ended."""
     try:
         process = psutil.Process(pid)
         family = [process, *process.children(recursive=True)]

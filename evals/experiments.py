@@ -4,8 +4,9 @@ Experiments A to D are TOML files in `evals/data/experiments`. `dataset` (a fold
 `corpus` (the Markdown to index) are relative to the file; each of `[[configurations]]` has a `name` and the
 `settings` that it changes. Only experiments know the setting `splitter` (`evals/chunks.py`).
 
-The results of an experiment are one JSON file. Each configuration is written as soon as it is finished, and
-is not run again while its settings, data and models are unchanged.
+The results of an experiment are one JSON file. Each configuration is written as soon as it is finished. No
+experiment runs it again while its settings, data and models are unchanged. Changes of the program are not
+noticed: delete the results to measure them.
 """
 
 from __future__ import annotations
@@ -150,16 +151,18 @@ def run(
         StoreError: a result cannot be written.
     """
     path = results / f"{experiment.name}.json"
-    stored = {one.name: one for one in read_result(path).configurations} if path.is_file() else {}
+    stored = {file: read_result(file).configurations for file in sorted(results.glob("*.json"))}
+    by_key = {one.key: one for found in stored.values() for one in found}
+    before = {one.name: one for one in stored.get(path, ())}  # kept in the file until all have run
     done: dict[str, Result] = {}
     for named in experiment.configurations:
         try:
-            done[named.name] = _run_one(experiment, named, flags, stored.get(named.name), report)
+            done[named.name] = _run_one(experiment, named, flags, by_key, report)
         except ModelError as error:
             if say:
                 say(f"{experiment.name}, {named.name}: left out. {error}")
             continue
-        _write(path, _result(experiment, list({**stored, **done}.values())))
+        _write(path, _result(experiment, list({**before, **done}.values())))
     if not done:
         raise ConfigurationError(f"No configuration of {experiment.name} could be run.", "See above.")
     result = _result(experiment, list(done.values()))
@@ -171,17 +174,17 @@ def _run_one(
     experiment: Experiment,
     named: Named,
     flags: Mapping[str, Any],
-    stored: Result | None,
+    stored: Mapping[str, Result],
     report: Bars | None,
 ) -> Result:
-    """Return the stored result if its key is still right, else a new one."""
+    """Return the stored result of this configuration's key, of whichever experiment, else a new one."""
     from athena import open_athena
 
     changes = {name: value for name, value in named.settings.items() if name != SPLITTER}
     with open_athena(load_settings(**{"llm": "none", **flags, **changes})) as athena:
         key = _key(experiment, named, athena, flags)
-        if stored and stored.key == key:
-            return stored
+        if key in stored:
+            return stored[key].model_copy(update={"name": named.name})
         scored = _score(experiment, named, athena, report)
     times = [item.ms for item in scored]
     return Result(

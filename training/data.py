@@ -1,4 +1,4 @@
-"""What is trained on: questions that people wrote in public documentation, their answers, and other sections.
+"""Training data: questions that people wrote in public documentation, their answers, and other sections.
 
 A folder has `pairs.jsonl.gz` (question, passage that answers it, headings above it, repository, file, kind,
 licence class) and `sections.jsonl.gz` (the sections of these repositories). `sources.tsv` beside this module
@@ -24,11 +24,11 @@ NEVER = (
     "powershell-docs", "streamlit/docs", "aegis-athena", "rust-lang/book", "rust-book", "opensearch",
     "doc2dial", "squad", "xquad", "2wiki", "scifact", "mtrag",
 )  # fmt: skip
-"""Parts of repositories' names: what Athena is measured on is never trained on."""
+"""Parts of the names of repositories that Athena is measured on; training refuses them."""
 ALLOWED = re.compile(r"(Apache-2\.0|BSD|MIT|CC-BY|CC0/PD)(?!-)")
-"""Licences whose texts may be learned from and the result given away under MIT: no share-alike, NC or ND."""
+"""Licences that allow training on a text and publishing the model under MIT: no share-alike, NC or ND."""
 HELD_OUT_OF_100 = 18  # repositories
-LARGEST_HELD_OUT = 160  # questions: one that fills the set alone is trained on
+LARGEST_HELD_OUT = 160  # questions; a larger repository would be most of the held-out set
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Data:
     sections: Mapping[str, Sequence[str]]
 
     def held_out(self) -> frozenset[str]:
-        """The repositories that nothing is trained on: a share of the smaller ones, by their hashed names."""
+        """Return the repositories kept out of training: 18 % of the smaller ones, by a hash of the name."""
         asked: dict[str, int] = defaultdict(int)
         for pair in self.pairs:
             asked[pair.repository] += 1
@@ -62,7 +62,7 @@ def _hash(name: str) -> int:
 
 
 def load_data(folder: Path) -> Data:
-    """The data of a folder, of permitted repositories alone."""
+    """Load the data of a folder; rows of repositories that are not permitted are left out."""
     allowed = permitted()
     pairs = [
         Pair(row["q"], under(row["path_headings"], row["passage"]), row["repo"], row["kind"] == "problem")
@@ -77,26 +77,26 @@ def load_data(folder: Path) -> Data:
 
 
 def permitted(path: Path = SOURCES) -> frozenset[str]:
-    """The repositories of a list; raises `SystemExit` where one must not be trained on."""
+    """Return the repositories of a list; raise `SystemExit` if one must not be trained on."""
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
     for row in rows:
         name, licence = row["repository"], row["licence"]
         if any(part in name.lower() for part in NEVER):
-            raise SystemExit(f"{name} is what Athena is measured on: it is never trained on.")
+            raise SystemExit(f"Athena is measured on {name}: remove it from the training list.")
         if not ALLOWED.match(licence) or re.search(r"-(SA|NC|ND)|GPL", licence):
             raise SystemExit(f"{name}: '{licence}' is neither permissive nor CC-BY.")
     return frozenset(row["repository"] for row in rows)
 
 
 def under(headings: Sequence[str], text: str) -> str:
-    """A text under its heading path, as `pipeline/finding/reranking.py` gives it to the cross-encoder."""
+    """Return a text below its heading path, in the form that `pipeline/finding/reranking.py` uses."""
     path = " > ".join(headings)
     return f"{path}\n{text}" if path and not text.startswith(path) else text
 
 
 def digest(folder: Path) -> str:
-    """The SHA-256 of both files together."""
+    """Return the SHA-256 of both data files together."""
     whole = hashlib.sha256()
     for name in (PAIRS, SECTIONS):
         whole.update((folder / name).read_bytes())

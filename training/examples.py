@@ -1,6 +1,6 @@
-"""What the network sees: a question as it may be typed, the passage that answers it, three that do not.
+"""Training examples: a question as people type it, the passage that answers it, and three that do not.
 
-The wrong passages are what BM25 finds in the same repository: an easy negative teaches nothing.
+BM25 finds the wrong passages in the same repository, because easy negatives teach nothing.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from pipeline.analysis import analyse, lexical_terms
 from pipeline.stores.embedded.lexical import open_searcher, search_index, write_index
 from training.data import Data, Pair
 
-FOUND = 30  # sections that BM25 brings for a question
-HARD = 10  # the first of them, of which two are drawn
+FOUND = 30  # sections that BM25 finds for a question
+HARD = 10  # of the sections found: two of the first ten are drawn
 FEWEST = 5  # a question with fewer wrong passages is left out
-SAME = 60  # letters by which a copy of the answer is known
+SAME = 60  # last letters that two passages share if one copies the other
 LOWER_CASE, KEYWORDS, SLIP = 0.3, 0.15, 0.2  # shares of the questions
 SHORTEST_WITH_SLIP = 5  # letters
 LITTLE_WORDS = {
@@ -28,7 +28,7 @@ LITTLE_WORDS = {
     "are", "was", "do", "does", "did", "can", "i", "we", "my", "you", "your", "this", "that", "how", "what",
     "why", "when", "where", "which", "who", "if",
 }  # fmt: skip
-"""Left out of a question of keywords; "not" and "no" stay, as they turn its meaning."""
+"""Words that are left out when a question is typed as keywords; "not" and "no" stay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +41,14 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A pair with the passages that do not answer its question, most alike first."""
+    """A pair with wrong passages for its question, most similar first."""
 
     pair: Pair
     wrong: tuple[str, ...]
 
 
 def with_negatives(data: Data) -> Iterator[Asked]:
-    """The pairs that have enough wrong passages, repository by repository."""
+    """Yield each pair that has at least `FEWEST` wrong passages, repository by repository."""
     pairs: dict[str, list[Pair]] = defaultdict(list)
     for pair in data.pairs:
         pairs[pair.repository].append(pair)
@@ -67,7 +67,7 @@ def with_negatives(data: Data) -> Iterator[Asked]:
 
 
 def _different(found: Sequence[str], pair: Pair) -> Iterator[str]:
-    """The passages that neither repeat the answer nor have the question in them."""
+    """Yield the passages that neither repeat the answer nor contain the question."""
     answer, question = _letters(pair.passage), _letters(pair.question)
     for text in found:
         letters = _letters(text)
@@ -80,7 +80,7 @@ def _letters(text: str) -> str:
 
 
 def draw(asked: Sequence[Asked], random: Random, *, count: int) -> list[Example]:
-    """Some examples, each with two hard wrong passages and one of the others."""
+    """Draw `count` random examples, each with two of the hardest wrong passages and one other."""
     examples = []
     for one in random.sample(asked, count):
         hard = random.sample(one.wrong[:HARD], 2)
@@ -91,14 +91,14 @@ def draw(asked: Sequence[Asked], random: Random, *, count: int) -> list[Example]
 
 
 def held_out_examples(asked: Sequence[Asked], *, count: int) -> list[Example]:
-    """Always the same examples: the question as it is written, and seven wrong passages."""
+    """Return `count` examples or fewer, always the same: unchanged questions, seven wrong passages."""
     usable = [one for one in asked if len(one.wrong) >= 7]
     chosen = Random(5).sample(usable, min(count, len(usable)))
     return [Example(one.pair.question, (one.pair.passage, *one.wrong[:7])) for one in chosen]
 
 
 def hurried(question: str, random: Random) -> str:
-    """The question as somebody else might type it: in lower case, as keywords, with a slip, or as it is."""
+    """Return the question as typed in a hurry: in lower case, as keywords, with a slip, or unchanged."""
     how = random.random()
     if how < KEYWORDS:
         words = [word for word in question.lower().rstrip("?").split() if word not in LITTLE_WORDS]
@@ -116,7 +116,7 @@ def hurried(question: str, random: Random) -> str:
 
 
 def mistyped(word: str, random: Random) -> str:
-    """A word with a letter left out or doubled, or two swapped; never its first or last."""
+    """Return a word with an inner letter left out or doubled, or two letters swapped."""
     place = random.randrange(1, len(word) - 1)
     before, letter, after = word[:place], word[place], word[place + 1 :]
     return random.choice(

@@ -1,6 +1,6 @@
 """The network of all-MiniLM-L6-v2 as an ONNX graph: float32 as published, or with int8 products by row.
 
-With a head it is a cross-encoder: two texts in, of two kinds of token, and one logit a pair out.
+With a head it is a cross-encoder: its input is a pair of texts, marked by token types, its output one logit.
 
 In the int8 graph every row (a token) is quantised by its own largest value, so that no other token, of the
 same text or of another, has a part in its rounding; integer products are exact, and everything else works
@@ -33,7 +33,7 @@ ZERO = 128  # what stands for 0 in an activation, an unsigned 8-bit integer
 
 
 def read_weights(path: Path) -> Weights:
-    """The float32 tensors of a safetensors file: a length, a header in JSON, then the bytes."""
+    """Return the float32 tensors of a safetensors file: a length, a header in JSON, then the bytes."""
     content = path.read_bytes()
     start = 8 + int.from_bytes(content[:8], "little")
     weights = {}
@@ -45,10 +45,10 @@ def read_weights(path: Path) -> Weights:
 
 
 def quantize_columns(weight: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """A weight of shape (in, out) as signed 8-bit integers, and a scale a column.
+    """Return a weight of shape (in, out) as signed 8-bit integers, and the scale of each column.
 
-    Two neighbours in a column add up to 128 at most: CPUs with AVX2 and without VNNI add two products in 16
-    bits, and 255 · 128 still fits there. So no CPU saturates, and all compute the same sums.
+    Two neighbours in a column add up to at most 128: CPUs with AVX2 but without VNNI add two products in 16
+    bits, and 255 · 128 fits there. So no CPU overflows, and all compute the same sums.
     """
     pairs = weight[0::2] + weight[1::2]
     largest = np.maximum(np.abs(weight).max(axis=0), np.abs(pairs).max(axis=0))
@@ -57,9 +57,9 @@ def quantize_columns(weight: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDA
 
 
 class Graph:
-    """Nodes and constants, as they are added; all values of the network have the shape (tokens, width).
+    """Collects the nodes and constants of the network; all its values have the shape (tokens, width).
 
-    With `head` the weights have a pooler and a classifier, too, and token types are an input.
+    With `head` the weights also have a pooler and a classifier, and token types are an input.
     """
 
     def __init__(self, weights: Weights, *, quantized: bool, head: bool = False) -> None:
@@ -70,7 +70,7 @@ class Graph:
         self._constants: list[Any] = []
 
     def model(self) -> Any:
-        """The whole network as an ONNX model: ids (batch, length) → (batch, length, width), or (batch, 1)."""
+        """Return the network as an ONNX model: ids (batch, length) → (batch, length, width) or (batch, 1)."""
         from onnx import TensorProto, helper
 
         self._shape = self._add("Shape", INPUT)
@@ -103,7 +103,7 @@ class Graph:
         return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
 
     def _embed(self) -> str:
-        """Word, position and type; where the type is 0 in all texts, it is added to the positions here."""
+        """Add the embeddings of word, position and type; without a head the type is always 0."""
         prefix = "embeddings.{}_embeddings.weight"
         words, positions, types = (
             self._weights[prefix.format(name)] for name in ("word", "position", "token_type")
@@ -126,7 +126,7 @@ class Graph:
         return self._add("Mul", floats, self._add("Gather", self._constant(scale), INPUT))
 
     def _classify(self, rows: str) -> None:
-        """One logit a text, of its first token, in float32."""
+        """Add the classifier: one float32 logit for each text, computed from its first token."""
         hidden = self._add("Reshape", rows, self._hidden_shape)
         first = self._add("Gather", hidden, self._constant(np.array(0, np.int64)), axis=1)
         pooled = self._add("MatMul", first, self._constant(self._transposed("pooler.dense")))
@@ -146,7 +146,7 @@ class Graph:
         return self._normalize(self._add("Add", outer, rows), f"{name}.output.LayerNorm")
 
     def _attend(self, rows: str, name: str) -> str:
-        """Attention within each text; one product makes query, key and value."""
+        """Add self-attention within each text; one matrix product computes query, key and value."""
         parts = [f"{name}.{part}" for part in ("query", "key", "value")]
         weight = np.concatenate([self._transposed(part) for part in parts], axis=1)
         bias = np.concatenate([self._weights[f"{part}.bias"] for part in parts])
@@ -161,7 +161,7 @@ class Graph:
         return self._add("Add", self._product(rows, self._transposed(name)), self._bias(name))
 
     def _product(self, rows: str, weight: NDArray[np.float32]) -> str:
-        """Rows times a weight of shape (in, out); in integers, where the graph is quantised."""
+        """Add the product of rows and a weight of shape (in, out), in integers if the graph is quantised."""
         if not self._quantized:
             return self._add("MatMul", rows, self._constant(weight))
         columns, column_scale = quantize_columns(weight)

@@ -21,15 +21,15 @@ log = logging.getLogger(__name__)
 QUESTIONS_A_STEP = 10
 LEARNING_RATE, WARM_UP = 8e-5, 0.05
 LARGEST_GRADIENT = 1.0
-FROZEN_LAYERS = 2  # of six, and the embeddings: a quarter faster, and little data would bend them
-YES_OR_NO = 0.5  # weight of "does it answer?" beside "which one does?": makes scores mean something alone
+FROZEN_LAYERS = 2  # of six, besides the embeddings: a quarter faster, and little data would spoil them
+YES_OR_NO = 0.5  # weight of the loss for "does it answer?": makes a single passage's score meaningful
 HELD_OUT = 300  # questions
 REPORT_EVERY = 100  # steps
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What the model was made of and came to; written beside it as `recipe.json`."""
+    """The model's inputs, settings and quality; saved beside it as `recipe.json`."""
 
     model_sha256: str
     begun_from_sha256: str
@@ -86,7 +86,7 @@ def train(folder: Path, *, weights: Path, into: Path, pairs: int, seed: int) -> 
 
 
 def new_network(weights: Path, *, seed: int) -> Any:
-    """A BERT with the weights of the embedding model, a pooler that passes on, and a random logit."""
+    """Return a BERT with the embedding model's weights, an identity pooler and a random output layer."""
     import torch
     from transformers import BertConfig, BertForSequenceClassification
 
@@ -106,12 +106,12 @@ def new_network(weights: Path, *, seed: int) -> Any:
 
 
 def learning_rate(progress: float) -> float:
-    """Rises over the first pairs, then falls in a line to nothing; `progress` is 0..1."""
+    """Return the learning rate at `progress` 0..1: linear warm-up, then linear decay to a thousandth."""
     return LEARNING_RATE * max(min(progress / WARM_UP, (1 - progress) / (1 - WARM_UP), 1.0), 1e-3)
 
 
 def step(network: Any, optimizer: Any, examples: Sequence[Example]) -> float:
-    """Learn from some examples which passage answers, and whether each does; the loss."""
+    """Take one optimiser step on a batch and return its loss: ranking loss plus weighted yes-or-no loss."""
     import torch
 
     logits = torch.stack([scores(network, one) for one in examples])
@@ -128,7 +128,7 @@ def step(network: Any, optimizer: Any, examples: Sequence[Example]) -> float:
 
 
 def scores(network: Any, example: Example) -> Any:
-    """The logits of an example's passages, shape (passages,)."""
+    """Return the logits of an example's passages, shape (passages,)."""
     import torch
 
     inputs = {name: torch.tensor(rows) for name, rows in encoded(example).items()}
@@ -137,7 +137,7 @@ def scores(network: Any, example: Example) -> Any:
 
 
 def encoded(example: Example) -> Mapping[str, list[list[int]]]:
-    """Token ids, kinds and mask of the pairs, as `pipeline/models/cross_encoder.py` reads them."""
+    """Return token ids, token types and mask of an example's pairs, tokenised as `cross_encoder.py` does."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(BUNDLED_FOLDER / "tokenizer.json"))
@@ -152,7 +152,7 @@ def encoded(example: Example) -> Mapping[str, list[list[int]]]:
 
 
 def quality(network: Any, examples: Sequence[Example]) -> tuple[float, float]:
-    """How often the right passage scores highest, and the mean reciprocal rank of it."""
+    """Return the share of examples whose right passage scores highest, and its mean reciprocal rank."""
     import torch
 
     network.eval()
@@ -164,7 +164,7 @@ def quality(network: Any, examples: Sequence[Example]) -> tuple[float, float]:
 
 
 def export(network: Any, into: Path) -> Path:
-    """Write the network as int8 ONNX; its path."""
+    """Write the network as int8 ONNX and return the file's path."""
     import onnx
 
     state = {name: value.detach().cpu().float().numpy() for name, value in network.state_dict().items()}

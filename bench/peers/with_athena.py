@@ -1,4 +1,4 @@
-"""Athena with its defaults, without reranker and language model, as no other library here has any."""
+"""Athena with its defaults, but without reranker and language model, as no other library here has them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def ingest(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def searcher(options: argparse.Namespace) -> Callable[[str], list[str]]:
-    """One search of both levels, merged, with the verdict on answerability."""
+    """Return a function that searches both levels, merges sentences and gives the verdict."""
     athena = open_athena(load_settings(data_dir=options.store, llm="none", cross_encoder="none"))
     deep = athena.options.but(hyde=False, rerank=False, top_k=TOP_K, context_tokens=10**9)
     hybrid_search = athena.hybrid_search

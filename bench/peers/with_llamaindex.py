@@ -28,7 +28,7 @@ TOP_K = 100
 
 
 def ingest(options: argparse.Namespace) -> dict[str, Any]:
-    """Index the documents whose hashes are new: all the first time, none the second."""
+    """Index the documents whose hashes are new: all of them the first time, none the second."""
     reader = SimpleDirectoryReader(
         str(options.folder), required_exts=[".md"], recursive=True, filename_as_id=True
     )
@@ -51,7 +51,7 @@ def ingest(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _cut(documents: Sequence[BaseNode]) -> tuple[list[BaseNode], list[BaseNode]]:
-    """Sections, and their sentences as leaves."""
+    """Cut documents into sections, with their sentences as leaves."""
     parsed = [document for document in documents if isinstance(document, Document)]
     sections = MarkdownNodeParser().get_nodes_from_documents(parsed)
     sentences = split_by_sentence_tokenizer()

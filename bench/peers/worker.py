@@ -1,4 +1,4 @@
-"""One library's part of the benchmark, in that library's own environment.
+"""Run one library's part of the benchmark in that library's own environment.
 
     python worker.py with_NAME ingest --folder DOCS --store DIR --report FILE
     python worker.py with_NAME search --folder DOCS --store DIR --report FILE --questions FILE
@@ -45,7 +45,7 @@ def main() -> None:
 def timed(
     search: Callable[[str], Sequence[str]], questions: Sequence[str], *, folder: Path
 ) -> dict[str, Any]:
-    """Milliseconds of every question, and the files found, best first, relative to the folder."""
+    """Return each question's milliseconds and the files found, best first, relative to the folder."""
     for question in questions[:WARM_UP]:
         search(question)
     ms, sources = [], []
