@@ -84,7 +84,7 @@ def with_settings(components: Components, settings: Settings) -> Components:
 
 def build_search(components: Components) -> HybridSearch:
     """Return the search over the index."""
-    from pipeline.finding.verdict import calibrated
+    from pipeline.finding.verdict import CALIBRATIONS, UNCALIBRATED
     from pipeline.models.tokens import count_tokens
     from pipeline.retrieve import HybridSearch
 
@@ -94,7 +94,7 @@ def build_search(components: Components) -> HybridSearch:
         encoder=encoder,
         count_tokens=count_tokens,
         options=retrieval_options(components.settings),
-        calibration=calibrated(encoder.name),
+        calibration=CALIBRATIONS.get(encoder.name, UNCALIBRATED),
         cross_encoder=components.models.cross_encoder()[0],
     )
 

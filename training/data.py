@@ -95,11 +95,11 @@ def under(headings: Sequence[str], text: str) -> str:
     return f"{path}\n{text}" if path and not text.startswith(path) else text
 
 
-def digest(folder: Path) -> str:
-    """Return the SHA-256 of both data files together."""
+def digest(*files: Path) -> str:
+    """Return the SHA-256 of some files together, hexadecimal."""
     whole = hashlib.sha256()
-    for name in (PAIRS, SECTIONS):
-        whole.update((folder / name).read_bytes())
+    for file in files:
+        whole.update(file.read_bytes())
     return whole.hexdigest()
 
 

@@ -11,8 +11,8 @@ from random import Random
 from typing import Any
 
 from pipeline.models.cross_encoder import BUNDLED_MODEL, PAIR_TOKENS
-from pipeline.models.onnx import BUNDLED_FOLDER, file_fingerprint
-from training.data import digest, load_data
+from pipeline.models.onnx import BUNDLED_FOLDER
+from training.data import PAIRS, SECTIONS, digest, load_data
 from training.examples import Example, draw, held_out_examples, with_negatives
 from training.graph import HEADS, LAYERS, WIDTH, Graph, read_weights
 
@@ -70,9 +70,9 @@ def train(folder: Path, *, weights: Path, into: Path, pairs: int, seed: int) -> 
     model = export(network, into)
     first, mrr = quality(network, examples)
     recipe = Recipe(
-        model_sha256=file_fingerprint(model),
-        begun_from_sha256=file_fingerprint(weights),
-        data_sha256=digest(folder),
+        model_sha256=digest(model),
+        begun_from_sha256=digest(weights),
+        data_sha256=digest(folder / PAIRS, folder / SECTIONS),
         licence="MIT; what it begins from Apache-2.0; sources' licences in training/sources.tsv",
         seed=seed,
         pairs=done,

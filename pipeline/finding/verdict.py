@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -46,14 +46,7 @@ BUNDLED = Calibration(
 )  # fmt: skip
 # Cosines of other models have other scales: words alone decide, and seldom for either end.
 UNCALIBRATED = Calibration({"coverage": 4.0}, intercept=-2.0, threshold=0.15, sure=0.8)
-CALIBRATIONS: Mapping[str, Calibration] = {"all-MiniLM-L6-v2": BUNDLED}
-
-
-def calibrated(embedding_model: str, *, threshold: float | None = None) -> Calibration:
-    """Return the calibration for an embedding model, with the threshold of the settings if there is one."""
-    known = CALIBRATIONS.get(embedding_model, UNCALIBRATED)
-    threshold = known.threshold if threshold is None else threshold
-    return replace(known, threshold=threshold, sure=max(threshold, known.sure))
+CALIBRATIONS: Mapping[str, Calibration] = {"all-MiniLM-L6-v2": BUNDLED}  # by the embedding model's name
 
 
 def judge(

@@ -8,7 +8,6 @@ a second by CPU time): batches of one length and 512 tokens 560-580, mixed lengt
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -72,12 +71,6 @@ def open_tokenizer(folder: Path = BUNDLED_FOLDER, *, max_tokens: int | None) -> 
     if max_tokens is not None:
         tokenizer.enable_truncation(max_tokens)
     return tokenizer
-
-
-def file_fingerprint(path: Path) -> str:
-    """Return the SHA-256 of a model file, hexadecimal; raises `ModelUnavailable` where it cannot be read."""
-    with _reading(path), path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def map_batches(
