@@ -1,10 +1,12 @@
 """The first recipe: find files → read → cut into sections and sentences → embed → store.
 
-A document whose file has the hash it was indexed with is read no further, and no model is opened for it. In a
-changed document, text that reads the same as before keeps its vector, and so it does in one that moved.
-Each document is stored whole or not at all; if an ingest ends early, the next one completes it. A rebuild
-makes everything anew, in place, also the documents of folders that are not named this time, from their text
-in the index; until it has reached a document, no search finds that.
+A document whose file is unchanged is neither cut nor embedded. In a changed or renamed document, text that
+reads as before keeps its vector. Each document is stored whole or not at all; the next ingest completes one
+that ended early. A rebuild embeds all documents again, those of folders that are not named this time from
+their text in the index; no search finds a document until the rebuild has reached it.
+
+To add a dialect of Markdown, add rows to `readers/dialects.tsv`, and to `readers/includes.tsv` for directives
+that include files; to add a language, see `readers/language.py` (sentences) and `pipeline/analysis.py` (stems).
 """
 
 from __future__ import annotations
@@ -37,8 +39,8 @@ def ingest(
 ) -> IngestReport:
     """Bring the index up to date with the files at and below `paths`, and report what was done.
 
-    No document of the folder `uploads`, of which other machines may have other files, counts as deleted.
-    `should_stop` is called with each progress, also by another thread; what was stored by then stays.
+    No document of the folder `uploads` counts as deleted: other machines may have other files in it.
+    `should_stop` is called before each progress, also by another thread; documents stored by then stay.
     An outdated index, made with another file of the same model or another recipe, is rebuilt.
 
     Raises:

@@ -1,9 +1,11 @@
 """The second recipe: a question in, the passages that may answer it out.
 
-spelling → embed → hybrid search of both levels → fuse → merge sentences into sections → rerank
-→ verdict → merge sections into parents → select
+correct spelling → embed → search both levels → fuse → merge sentences into sections → rerank → judge
+→ add linked sections → merge sections into parents → select
 
-To add a search signal, write a function in `pipeline/finding/` and call it in `_find`.
+To add a search signal, write a function in `pipeline/finding/` and call it in `_find`: one that reorders
+passages after `rerank`; one that ranks sections joins the four lists, with a weight in `finding/fusion.py`.
+To add a language, see `pipeline/analysis.py` (words) and `readers/language.py` (sentences).
 """
 
 from __future__ import annotations
