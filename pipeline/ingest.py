@@ -5,8 +5,9 @@ reads as before keeps its vector. Each document is stored whole or not at all; t
 that ended early. A rebuild embeds all documents again, those of folders that are not named this time from
 their text in the index; no search finds a document until the rebuild has reached it.
 
-To add a dialect of Markdown, add rows to `readers/dialects.tsv`, and to `readers/includes.tsv` for directives
-that include files; to add a language, see `readers/language.py` (sentences) and `pipeline/analysis.py` (stems).
+To add a dialect of Markdown, add rows to `readers/dialects.tsv`; directives that include files have theirs in
+`readers/includes.tsv`. To add a language, see `readers/language.py` (sentences) and `pipeline/analysis.py`
+(stems).
 """
 
 from __future__ import annotations
