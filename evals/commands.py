@@ -115,6 +115,7 @@ def memory(
         Path,
         typer.Argument(metavar="PATH", help="Conversations in LoCoMo's format, or talks: a file, a folder."),
     ],
+    only_kept: Annotated[bool, typer.Option("--kept", help="Only what is kept, without answers.")] = False,
     failures: Failures = False,
     llm: Llm = "none",
     data_dir: DataDir = None,
@@ -126,7 +127,7 @@ def memory(
 
     talks = load_talks(path)
     with opened(data_dir, llm=llm) as athena, counter(err, quiet=as_json) as report:
-        result = evaluate_memory(athena, talks, failures=failures, report=report)
+        result = evaluate_memory(athena, talks, only_kept=only_kept, failures=failures, report=report)
     show(as_json, asdict(result), lambda: memory_text(result))
 
 

@@ -14,7 +14,10 @@ from athena.components import build_components, open_store
 from athena.lazy import Lazy
 from evals.datasets import Document
 from evals.indexing import index_documents
+from memory.chat import finish_turn
+from memory.requests import request_in
 from pipeline.answer import Answer
+from pipeline.options import PriceOptions
 from pipeline.steps.records import data_of
 
 if TYPE_CHECKING:
@@ -87,12 +90,20 @@ class PlayedAthena(Athena):
         self.finish()
         return answer
 
-    def save(self, step: Step, *, user: str, conversation_id: str) -> Answer:
-        """Store a message of a dialogue, which nobody answers, and return it as a turn."""
+    def save(self, text: str, *, user: str, conversation_id: str | None) -> Answer:
+        """Store a message that nobody answers, and return it as a turn."""
         known = conversation_id or self.conversations.create(user=user).info.id
-        text = f"{step.speaker}: {step.say}"
         answer = Answer(text, text, "", "quote", "", abstained=False)
         return self.conversations.turn(self.conversations.save_turn(known, answer)).answer
+
+    def tell(self, message: str, *, user: str, conversation_id: str | None) -> Answer:
+        """Save a message, and keep of it what the memory keeps unasked; requests to the memory are said."""
+        if request_in(message):
+            return self.say(message, user=user, conversation_id=conversation_id)
+        answer = self.save(message, user=user, conversation_id=conversation_id)
+        memory, prices = self.memory_of(user), PriceOptions()
+        finish_turn(memory, self.conversations, answer.turn_id, passage="", prices=prices)
+        return answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +124,10 @@ class Moment:
         return Reply(answer, self.athena.with_memories(answer, user=user)[0].text)
 
 
-def played(athena: PlayedAthena, talk: Talk, judge: Callable[[Moment], Iterable[Seen]]) -> Iterator[Seen]:
-    """Play a talk and yield what the judge returns for every step that is no message."""
+def played(
+    athena: PlayedAthena, talk: Talk, judge: Callable[[Moment], Iterable[Seen]], *, answering: bool = True
+) -> Iterator[Seen]:
+    """Play a talk, with answers to its messages or without; yield what the judge returns for other steps."""
     conversation, ids = "", dict[str, str]()
     athena.at = 0.0
     for step in talk.steps:
@@ -123,10 +136,11 @@ def played(athena: PlayedAthena, talk: Talk, judge: Callable[[Moment], Iterable[
             yield from judge(Moment(athena, talk, step, conversation, ids))
             continue
         conversation = "" if step.session else conversation
+        to: dict[str, Any] = {"user": talk.name, "conversation_id": conversation or None}
         if step.speaker:
-            answer = athena.save(step, user=talk.name, conversation_id=conversation)
+            answer = athena.save(f"{step.speaker}: {step.say}", **to)
         else:
-            answer = athena.say(step.say, user=talk.name, conversation_id=conversation or None)
+            answer = (athena.say if answering else athena.tell)(step.say, **to)
         conversation, ids[answer.turn_id] = answer.conversation_id, step.id
 
 

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
+
+import numpy as np
 
 from memory.entities import normalised
 from memory.facts import Facts, Statement, read_facts
 from memory.forgetting import named_by
 from memory.graph import Naming
 from memory.guard import reads_as_instruction, secrets_in, without_secrets
+from memory.questions import corrects
 from pipeline.errors import AthenaError, ModelError
 from pipeline.stores.memories import Memory, MemoryChanges, MemorySource
 
 if TYPE_CHECKING:
     from memory.index import MemoryParts, UserIndex
 
+ALIKE = 0.2  # how far above the least cosine of a recalled memory two statements are about the same
 MOST_CHARACTERS = 10_000  # of one memory
 STATED = "You said it."
 WAS_ASKED_FOR = "You asked to remember it."
@@ -84,6 +89,8 @@ def keep_asked(user: MemoryParts, text: str, said: Said) -> Kept:
 def keep(user: MemoryParts, said: Said) -> Kept:
     """Keep of a message what the preset keeps unasked; raises `TurnChanged` where its turn is gone."""
     preset, kinds = user.preset, secret_kinds(said.message)
+    if preset.statements and not kinds and corrects(said.message):
+        return put_right(user, said)
     safe, answer = without_secrets(said.message), without_secrets(said.answer)
     facts = _read(user, safe, answer if preset.depth else "") if preset.statements else None
     memories = [_stated(user, item, said) for item in facts.statements] if facts else []
@@ -91,6 +98,27 @@ def keep(user: MemoryParts, said: Said) -> Kept:
         memories = [_question(user, said, safe.strip(), " ".join(answer.split())[:MOST_ANSWER])]
     kept = _written(user, memories, said, facts=facts, whole=preset.depth > 0)
     return replace(kept, secrets=kinds, detail=left_out(kinds))
+
+
+def put_right(user: MemoryParts, said: Said) -> Kept:
+    """Add a correction ("sorry, 221") to what was kept of the message before it."""
+    before = user.turns.before(said.turn_id)
+
+    def decide(index: UserIndex) -> MemoryChanges:
+        kept = [it for it in index.memories.values() if it.live and before in (s.turn_id for s in it.sources)]
+        put = [with_later(old, said.message, said.source(said.message)) for old in kept]
+        return MemoryChanges(memories=tuple(put), rests_on=(said.turn_id,))
+
+    if not before or reads_as_instruction(said.message):
+        return Kept()
+    changed = user.indexes.change(user.user, decide)
+    return Kept(known=tuple(memory.id for memory in changed.memories))
+
+
+def with_later(old: Memory, text: str, sources: Sequence[MemorySource]) -> Memory:
+    """Return a memory with what was said later about the same; the next reader embeds it again."""
+    joined = f"{old.text} (later: {text})"
+    return replace(old, text=joined, sources=(*old.sources, *sources), embedding=b"", embedded_by="")
 
 
 def _read(user: MemoryParts, message: str, answer: str = "") -> Facts | None:
@@ -154,7 +182,7 @@ def _written(
 
     def decide(index: UserIndex) -> MemoryChanges:
         nonlocal placed
-        added, ended, _ = placed = place(index, embedded)
+        added, ended, _ = placed = place(index, embedded, alike=user.threshold + ALIKE)
         names = Naming(index=index, turn_id=said.turn_id, at=said.at)
         names.add_memories(added)
         if whole:
@@ -169,16 +197,20 @@ def _written(
     return Kept(
         added=tuple(memory.id for memory in added),
         known=tuple(known),
-        replaced=tuple(dict.fromkeys(old.replaced_by for old in ended)),
+        replaced=tuple(dict.fromkeys(old.replaced_by for old in ended if old.replaced_by)),
     )
 
 
 Placed = tuple[list[Memory], list[Memory], list[str]]
-"""Memories that are new, those that end for them, and ids of those that were known."""
+"""Memories that are new, those that they end or are added to, and ids of those that were known."""
 
 
-def place(index: UserIndex, memories: Sequence[Memory]) -> Placed:
-    """Return which memories are new; each of them ends the live ones with its subject and predicate."""
+def place(index: UserIndex, memories: Sequence[Memory], *, alike: float = inf) -> Placed:
+    """Return which memories are new; each of them ends the live ones with its subject and predicate.
+
+    A statement of another predicate is added to the one about its subject that has at least the cosine
+    `alike`: "the visor is in bay 2 (later: the visor isn't in bay 2 anymore)".
+    """
     added: dict[str, Memory] = {}  # by plain text
     ended: dict[str, Memory] = {}  # by id
     known: list[str] = []
@@ -190,10 +222,32 @@ def place(index: UserIndex, memories: Sequence[Memory]) -> Placed:
         if same or text in added:
             known += [item.id for item in same[:1]]
             continue
+        if not about and (old := _alike(index, memory, least=alike)) and old.id not in ended:
+            ended[old.id] = with_later(old, memory.text, memory.sources)
+            known.append(old.id)
+            continue
         added[text] = memory
         for old in about:
             ended.setdefault(old.id, replace(old, ended_at=memory.created_at, replaced_by=memory.id))
     return [*added.values()], [*ended.values()], known
+
+
+def _alike(index: UserIndex, memory: Memory, *, least: float) -> Memory | None:
+    """Return the live statement about the same subject that is nearest in meaning, if it is near enough."""
+    if not memory.subject or memory.why == WAS_ASKED_FOR:
+        return None
+    about = (memory.subject, memory.kind, memory.tier)
+    cosines = index.texts.similarities(np.frombuffer(memory.embedding, dtype=np.float32))
+    near = [
+        (cosine, old.created_at, old)
+        for old, cosine in zip(index.memories.values(), cosines.tolist(), strict=True)
+        if cosine >= least
+        and old.live
+        and (old.subject, old.kind, old.tier) == about
+        and old.why != WAS_ASKED_FOR
+        and old.created_at < memory.created_at
+    ]
+    return max(near, default=(0, 0, None))[2]
 
 
 def reworded(index: UserIndex, old: Memory, new: Memory) -> MemoryChanges:

@@ -76,6 +76,13 @@ class UserTurns:
             numbers = self._index.numbers
             return {known: self._index.turns[numbers[known]] for known in ids if known in numbers}
 
+    def before(self, turn_id: str) -> str:
+        """Return the id of the user's message before a turn in its conversation; "" for the first."""
+        own = [turn for turn in self.all() if turn.role == "user"]
+        session = next((turn.session for turn in own if turn.id == turn_id), "")
+        ids = ["", *(turn.id for turn in own if turn.session == session)]
+        return ids[ids.index(turn_id) - 1] if turn_id in ids else ""
+
     def follow(self) -> None:
         """Read what was said since the last call, and drop what was deleted."""
         with self._lock:

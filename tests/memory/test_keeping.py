@@ -7,11 +7,14 @@ from dataclasses import replace
 import pytest
 
 from memory.keeping import Said, keep
+from memory.turns import UserTurns
 from memory.user_memory import UserMemory
+from pipeline.answer import Answer
 from pipeline.errors import AthenaError, MemoriesChanged, ModelUnavailable
 from pipeline.stores.memories import MemoryChanges
+from pipeline.stores.private import PrivateConversations
 from tests.memory.conftest import Clock, reply, say, stated, with_model, with_preset
-from tests.memory.fake_memories import FakeMemories
+from tests.memory.fake_memories import FakeEncoder, FakeMemories
 
 ROME, BONN = (
     stated("I live in Rome", "user", "home", "Rome"),
@@ -40,7 +43,7 @@ def test_a_statement_takes_the_place_of_one_of_the_same_subject_and_predicate(
     mine, _ = with_model(mine, reply(BONN), reply(ROME))
     assert say(mine, "I live in Bonn") == ["I live in Bonn"]
     clock.at += 60
-    assert say(mine, "I live in Rome now") == ["I live in Rome"]
+    assert say(mine, "I live in Rome now") == ["I live in Rome now"]
     new, old = mine.list(history=True)
     assert (old.text, old.ended_at, old.replaced_by) == ("I live in Bonn", clock.at, new.id)
     assert list(mine.replaced_by(new.id)) == [old]
@@ -52,7 +55,7 @@ def test_the_same_object_in_other_words_is_known_and_other_predicates_end_nothin
     work = stated("I work in Bonn", "user", "work", "Bonn")
     home = stated("my home is Bonn", "user", "home", "bonn")
     mine, _ = with_model(mine, reply(BONN, work), reply(home))
-    assert {*say(mine, "I live in Bonn and I work in Bonn")} == {"I live in Bonn", "I work in Bonn"}
+    assert {*say(mine, "I live in Bonn. I work in Bonn.")} == {"I live in Bonn.", "I work in Bonn."}
     assert len(say(mine, "my home is Bonn")) == 2
 
 
@@ -90,7 +93,28 @@ def test_words_have_their_place_in_the_turn(mine: UserMemory) -> None:
     mine, _ = with_model(mine, reply(BONN))
     say(mine, message, turn_id="t")
     (source,) = mine.list()[0].sources
-    assert (source.turn_id, message[source.start : source.end]) == ("t", "I live in Bonn")
+    assert (source.turn_id, message[source.start : source.end]) == ("t", "Well: I live in Bonn.")
+
+
+def test_what_is_said_later_about_the_same_stands_behind_it(mine: UserMemory, clock: Clock) -> None:
+    spare, moved = stated("spare visor is in bay 2", "visor", "place"), "spare visor is not in bay 2 anymore"
+    mine, _ = with_model(mine, reply(spare), reply(stated(moved, "visor", "moved")))
+    say(mine, "spare visor is in bay 2")
+    clock.at += 60
+    assert say(mine, moved) == [f"spare visor is in bay 2 (later: {moved})"]
+    assert [len(item.sources) for item in mine.list()] == [0]
+
+
+def test_a_correction_stands_behind_what_was_kept_of_the_message_before(mine: UserMemory) -> None:
+    conversations = PrivateConversations()
+    turns = UserTurns(conversations, "local", encoder=FakeEncoder)
+    mine, _ = with_model(replace(mine, turns=turns), reply(stated("my locker is 212 upstairs")), reply())
+    known = conversations.create(user="local").info.id
+    texts = []
+    for message in ("my locker is 212 upstairs", "sorry 221", "it hums", "sorry 231"):
+        answer = Answer(message, message, "", "quote", "", abstained=False)
+        texts = say(mine, message, turn_id=conversations.save_turn(known, answer))
+    assert texts == ["my locker is 212 upstairs (later: sorry 221)"]
 
 
 def test_a_write_that_came_between_is_decided_again(mine: UserMemory, memories: FakeMemories) -> None:
