@@ -12,6 +12,7 @@ import uuid
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 
+from pymongo import ReturnDocument
 from pymongo.errors import DuplicateKeyError
 from weaviate import WeaviateClient
 
@@ -47,9 +48,12 @@ def check_build(database: Db, build: str) -> None:
         raise StoreError("Another process has begun to rebuild the index.", "Ingest again when it is done.")
 
 
-def raise_generation(database: Db) -> None:
-    """Raise the generation, because documents changed."""
-    database["index"].update_one(INDEX, {"$inc": {"generation": 1}})
+def raise_generation(database: Db) -> int:
+    """Raise the generation, because documents change, and return it."""
+    raised = database["index"].find_one_and_update(
+        INDEX, {"$inc": {"generation": 1}}, return_document=ReturnDocument.AFTER
+    )
+    return int(raised["generation"]) if raised else 0
 
 
 def has_documents(database: Db) -> bool:

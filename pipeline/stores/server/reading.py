@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Collection as Ids
-from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, fields
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from weaviate import WeaviateClient
 from weaviate.classes.query import Filter
@@ -21,6 +21,10 @@ from pipeline.stores.server.schema import collection_names
 MOST_RESULTS = 10_000
 """Weaviate's default QUERY_MAXIMUM_RESULTS: the most objects that a query returns."""
 
+READINGS = 5
+
+Found = TypeVar("Found")
+
 INFO = tuple(field.name for field in fields(DocumentInfo) if field.name != "source")
 
 
@@ -33,8 +37,11 @@ def stored_objects(
         return {}
     name = collection_names(connections.addresses, index.build)[level]
     calls = [partial(_fetch, name=name, ids=ids) for ids in in_parts(dict.fromkeys(node_ids))]
-    objects = [one for found in connections.weaviate(*calls) for one in found]
-    versions = read_versions(database, {str(one.properties["path"]) for one in objects})
+    objects, versions = read_with_versions(
+        database,
+        lambda: [one for found in connections.weaviate(*calls) for one in found],
+        lambda found: {str(one.properties["path"]) for one in found},
+    )
     return {
         one.properties["node"]: one
         for one in objects
@@ -67,22 +74,38 @@ def section_records(document: NewDocument, version: str) -> Iterator[Record]:
         }
 
 
-def read_versions(database: Db, sources: Iterable[str]) -> dict[str, str]:
-    """The visible versions of documents, by source."""
-    return {
-        record["_id"]: record["version"]
-        for some in in_parts(sources)
-        for record in database["documents"].find({"_id": {"$in": some}}, {"version": 1})
-        if record["version"]
-    }
+def read_with_versions(
+    database: Db, read: Callable[[], Found], sources_of: Callable[[Found], Iterable[str]]
+) -> tuple[Found, dict[str, str]]:
+    """What `read` returns, and the visible versions of its documents by source.
+
+    A version is whole in both servers before the generation rises to the number that the document's record
+    then gets with the version. So what was read of a version is whole unless its number is above the
+    generation before; `read` is then called again, at most `READINGS` times.
+    """
+    for _ in range(READINGS):
+        index = read_index(database)
+        generation = index.generation if index else 0
+        found = read()
+        records = [
+            record
+            for some in in_parts(sources_of(found))
+            for record in database["documents"].find({"_id": {"$in": some}}, {"version": 1, "generation": 1})
+            if record["version"]
+        ]
+        if all(record.get("generation", 0) <= generation for record in records):
+            break
+    return found, {record["_id"]: record["version"] for record in records}
 
 
 def read_sections(database: Db, node_ids: Ids[str]) -> dict[str, StoredNode]:
     """Visible sections by id."""
-    rows = [
-        row for some in in_parts(set(node_ids)) for row in database["sections"].find({"node": {"$in": some}})
-    ]
-    versions = read_versions(database, {row["source"] for row in rows})
+    parts = [*in_parts(set(node_ids))]
+    rows, versions = read_with_versions(
+        database,
+        lambda: [row for some in parts for row in database["sections"].find({"node": {"$in": some}})],
+        lambda found: {row["source"] for row in found},
+    )
     return {row["node"]: section_of(row) for row in rows if versions.get(row["source"]) == row["version"]}
 
 

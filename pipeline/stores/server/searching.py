@@ -14,7 +14,7 @@ from pipeline.stores.base import LEVELS, Hit, Level, Ranking, SearchRequest, Sea
 from pipeline.stores.globs import Globs, as_scope, matches
 from pipeline.stores.server.connections import Connections, Db
 from pipeline.stores.server.index import Index
-from pipeline.stores.server.reading import MOST_RESULTS, read_versions
+from pipeline.stores.server.reading import MOST_RESULTS, read_with_versions
 from pipeline.stores.server.schema import collection_names
 
 _CLASS = re.compile(r"\\.|\[[^\]]+\]", re.DOTALL)  # an escaped character, or a class: one character
@@ -57,23 +57,26 @@ def _best(
     """The rankings of visible nodes below these paths.
 
     Hits of versions that the documents' records do not name are dropped, and so are those that only the
-    wider filter found; a list that is too short then is asked for again, twice as long.
+    wider filter found. Where a list is too short then, all are asked for again, twice as long.
     """
-    rankings: list[Ranking] = [() for _ in queries]
-    waiting = {number: min(query.limit, MOST_RESULTS) for number, query in enumerate(queries)}
-    while waiting:
-        asked = [queries[number]._replace(limit=limit) for number, limit in waiting.items()]
-        answers = dict(zip(waiting, ask_all(connections, index, asked, paths), strict=True))
-        versions = read_versions(database, {hit.source for hits in answers.values() for hit in hits})
-        for number, hits in answers.items():
+    factor = 1
+    while True:
+        asked = [query._replace(limit=min(factor * query.limit, MOST_RESULTS)) for query in queries]
+        answers, versions = read_with_versions(
+            database,
+            partial(ask_all, connections, index, asked, paths),
+            lambda found: {hit.source for hits in found for hit in hits},
+        )
+        rankings, is_short = [], False
+        for query, hits, (_, limit, *_) in zip(queries, answers, asked, strict=True):
             current = [hit for hit in hits if versions.get(hit.source) == hit.version]
             kept = [hit for hit in current if paths is None or matches(hit.source, paths)]
             kept.sort(key=lambda hit: (-hit.score, hit.node_id))
-            wanted, limit = min(queries[number].limit, MOST_RESULTS), waiting.pop(number)
-            rankings[number] = tuple(Hit(one.node_id, one.section_id, one.score) for one in kept[:wanted])
-            if len(kept) < wanted and len(hits) == limit < MOST_RESULTS:
-                waiting[number] = min(2 * limit, MOST_RESULTS)
-    return rankings
+            rankings.append(tuple(Hit(one.node_id, one.section_id, one.score) for one in kept[: query.limit]))
+            is_short |= len(kept) < query.limit and len(hits) == limit < MOST_RESULTS
+        if not is_short:
+            return rankings
+        factor *= 2
 
 
 def ask_all(

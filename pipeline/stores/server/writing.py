@@ -14,7 +14,6 @@ import time
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 from pymongo import UpdateOne
 from pymongo.errors import BulkWriteError
@@ -59,8 +58,8 @@ class ServerWriting:
                 {level: [one for by_level in objects for one in by_level[level]] for level in LEVELS},
             )
             _insert_sections(database, group)
-            _switch(database, group)
-            raise_generation(database)
+            _switch(database, group, raise_generation(database))  # before: `read_with_versions` says why
+            raise_generation(database)  # after: so that documents are counted again
             clean(self._connections, database, self._build, [document.source for document in documents])
         sections = [section for document in documents for section in document.sections]
         self._words |= words_of(" ".join((*one.metadata["heading_path"], one.text)) for one in sections)
@@ -88,23 +87,15 @@ def clean(connections: Connections, database: Db, build: str, sources: Iterable[
     documents = database["documents"]
     for some in in_parts(sources):
         records = [*documents.find({"_id": {"$in": some}}, {"version": 1, "next": 1, "versions": 1})]
-        old = {
-            record["_id"]: [
-                one for one in record["versions"] if one not in (record["version"], record["next"])
-            ]
+        old = [
+            [one for one in record["versions"] if one not in (record["version"], record["next"])]
             for record in records
-        }
-        gone = [version for versions in old.values() for version in versions]
-        _delete_versions(connections, database, build, gone)
-        changes: list[Any] = [
-            UpdateOne({"_id": source}, {"$pullAll": {"versions": versions}})
-            for source, versions in old.items()
-            if versions
         ]
-        for record in records:
-            now = {"_id": record["_id"], "version": record["version"], "next": ""}
-            now["versions"] = [record["version"]] if record["version"] else []
-            changes.append(UpdateOne(now, {"$set": {"clean": True}}))
+        _delete_versions(connections, database, build, [version for versions in old for version in versions])
+        changes = [  # of records that no other process has changed since
+            UpdateOne(record, {"$pullAll": {"versions": gone}, "$set": {"clean": record["next"] == ""}})
+            for record, gone in zip(records, old, strict=True)
+        ]
         if changes:
             documents.bulk_write(changes)
         documents.delete_many({"_id": {"$in": some}, "version": "", "next": "", "clean": True})
@@ -169,13 +160,14 @@ def _insert_sections(database: Db, group: Mapping[str, NewDocument]) -> None:
             database[name].insert_many(some, ordered=False)
 
 
-def _switch(database: Db, group: Mapping[str, NewDocument]) -> None:
+def _switch(database: Db, group: Mapping[str, NewDocument], generation: int) -> None:
     """Show the new versions; those of documents that another process began to write later stay hidden."""
+    shown = {"next": "", "generation": generation}
     result = database["documents"].bulk_write(
         [
             UpdateOne(
                 {"_id": document.source, "next": version},
-                {"$set": {"version": version, "next": "", **document_fields(document)}},
+                {"$set": {**shown, "version": version, **document_fields(document)}},
             )
             for version, document in group.items()
         ],

@@ -1,8 +1,9 @@
-"""Measure the servers at a size that matters: `python -m tests.pipeline.stores.server.measure_size FOLDER…`.
+"""Measure the servers at a size that matters: `python -m tests.pipeline.stores.server.measure_size SCIFACT`.
 
-It copies the documents of embedded indexes, with their vectors, to the servers until there are enough
-sentences, and then searches as one user and as twenty. The times of MongoDB's part are FerretDB's where tests
-run on that, which reads whole collections: Weaviate's part is measured on its own, too.
+It indexes BEIR's SciFact in the embedded store, copies it to the servers, and prints nDCG@10 of the searches
+of both. Then it writes copies of the documents, with slightly different vectors, until there are enough
+sentences, and searches as one user and as twenty. Where FerretDB stands in for MongoDB, it reads whole
+collections: Weaviate's part is measured on its own, too.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import argparse
 import random
 import statistics
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -21,57 +23,85 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from pipeline.stores.base import Manifest, NewDocument, SearchRequest
-from pipeline.stores.embedded import EmbeddedStore
+import numpy as np
+
+from athena import Athena, open_athena
+from athena.settings import Settings
+from evals.datasets import load_corpus, load_qrels, load_queries
+from evals.indexing import index_documents
+from evals.metrics import mean, ndcg_at
+from pipeline.stores.base import DocumentStore, Manifest, NewDocument, SearchRequest
 from pipeline.stores.migration import whole
 from pipeline.stores.server import ServerStore, searching
 from tests.server_stores import server_addresses
 
-WORDS = 12
-"""Words of a sentence that are asked as a question."""
-
+DOCUMENTS_A_WRITE = 200
+NOISE = 0.02  # a dimension: a copy's vector has a cosine of .93 with the first one's
+WORDS = 12  # of a sentence that are asked as a question
 SEARCHES = 100
 USERS = 20
 TOP_K = 100
+FOUND = 10
 
 
-def stored(folder: Path) -> Iterator[NewDocument]:
-    """The documents of an embedded index, with their vectors."""
-    with closing(EmbeddedStore(folder)) as store:
-        for info in store.documents():
-            yield whole(store, info)
+def quality(name: str, athena: Athena, folder: Path) -> None:
+    """Print SciFact's mean nDCG@10 in an index, without reranking."""
+    qrels = load_qrels(folder, "test")
+    options = athena.options.but(top_k=TOP_K, context_tokens=10**9, merge_up=False, rerank=False)
+    scores = []
+    for query in load_queries(folder):
+        if query.id in qrels:
+            found = athena.hybrid_search.search(query.text, options=options).passages
+            ranking = [passage.section.metadata["source"] for passage in found]
+            scores.append(ndcg_at(ranking, qrels[query.id], FOUND))
+    print(f"{name}: nDCG@10 {mean(scores):.4f}, {len(scores)} questions", flush=True)
 
 
-def copies(documents: Callable[[], Iterable[NewDocument]], sentences: int) -> Iterator[NewDocument]:
-    """The documents, again and again under other names, until there are enough sentences."""
-    left = sentences
-    for number in count():
-        for document in documents():
+def copies(store: DocumentStore, sentences: int, *, first: int) -> Iterator[list[NewDocument]]:
+    """Lists of documents until there are enough sentences; copy 0 has their own names and vectors."""
+    noise = np.random.default_rng(1)
+    infos, left = store.documents(), sentences
+    for number in count(first):
+        for start in range(0, len(infos), DOCUMENTS_A_WRITE):
+            some = infos[start : start + DOCUMENTS_A_WRITE]
+            left -= sum(info.sentences for info in some)
+            documents = [whole(store, info) for info in some]
+            yield [_copy(one, f"copy {number}", noise) for one in documents] if number else documents
             if left <= 0:
                 return
-            left -= len(document.sentences)
-            yield replace(document, source=f"copy {number}/{document.source}")
 
 
-def ingest(store: ServerStore, documents: Iterable[NewDocument], manifest: Manifest) -> list[SearchRequest]:
+def _copy(document: NewDocument, folder: str, noise: np.random.Generator) -> NewDocument:
+    moved = {
+        id_: vector + noise.normal(0, NOISE, len(vector)).astype(np.float32)
+        for id_, vector in document.vectors.items()
+    }
+    vectors = {id_: vector / np.linalg.norm(vector) for id_, vector in moved.items()}
+    return replace(document, source=f"{folder}/{document.source}", vectors=vectors)
+
+
+def ingest(
+    store: DocumentStore, groups: Iterable[list[NewDocument]], manifest: Manifest
+) -> list[SearchRequest]:
     """Write the documents, print the speed, and return questions: beginnings of some of their sentences."""
-    chooser, questions, sentences, started = random.Random(1), list[SearchRequest](), 0, time.perf_counter()
+    chooser, questions, sentences, seconds = random.Random(1), list[SearchRequest](), 0, 0.0
     with store.writing(manifest) as writing:
-        for document in documents:
-            writing.replace(document)
-            sentences += len(document.sentences)
-            if document.sentences and len(questions) < SEARCHES:
-                node = chooser.choice(document.sentences)
-                text = " ".join(node.text.split()[:WORDS])
-                questions.append(SearchRequest(text, document.vector(node), TOP_K))
-    seconds = time.perf_counter() - started
+        for documents in groups:
+            started = time.perf_counter()
+            writing.replace(*documents)
+            seconds += time.perf_counter() - started
+            sentences += sum(len(document.sentences) for document in documents)
+            document = chooser.choice(documents)
+            node = chooser.choice(document.sentences)
+            text = " ".join(node.text.split()[:WORDS])
+            questions.append(SearchRequest(text, document.vectors[node.node_id], TOP_K))
     print(
-        f"ingest: {sentences:,} sentences in {seconds:.0f} s, {sentences / seconds:.0f} a second", flush=True
+        f"{sentences:,} sentences written in {seconds:.0f} s, {sentences / seconds:.0f} a second", flush=True
     )
-    return questions
+    return chooser.choices(questions, k=SEARCHES)
 
 
-def search(store: ServerStore, questions: list[SearchRequest], users: int) -> None:
+def search(store: DocumentStore, questions: list[SearchRequest], users: int) -> None:
     """Ask the questions as some users at once, and print percentiles of all and of Weaviate's part."""
     total, weaviate = list[float](), list[float]()
 
@@ -90,28 +120,27 @@ def search(store: ServerStore, questions: list[SearchRequest], users: int) -> No
 
 
 def main() -> None:
-    """Measure with the indexes that the command line names."""
+    """Measure on the real servers, and remove all that was written there."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path, nargs="+", help="data folder of an embedded index")
+    parser.add_argument("scifact", type=Path, help="folder of corpus.jsonl, queries.jsonl and qrels/")
+    parser.add_argument("--index", type=Path, help="data folder that has SciFact's index; else one is made")
     parser.add_argument("--sentences", type=int, default=200_000)
     given = parser.parse_args()
-    with closing(EmbeddedStore(given.folder[0])) as first:
-        manifest = first.statistics().manifest
-    assert manifest is not None
-
-    def documents() -> Iterator[NewDocument]:
-        for folder in given.folder:
-            yield from stored(folder)
-
-    measure(documents, manifest, given.sentences)
-
-
-def measure(documents: Callable[[], Iterable[NewDocument]], manifest: Manifest, sentences: int) -> None:
-    """Ingest and search on the real servers, and remove it all."""
-    with server_addresses() as addresses, closing(ServerStore(addresses)) as store:
-        questions = ingest(store, copies(documents, sentences), manifest)
-        for users in (1, USERS):
-            search(store, questions, users)
+    with tempfile.TemporaryDirectory() as place, server_addresses() as addresses:
+        settings = Settings(data_dir=given.index or Path(place), llm="none")
+        with closing(open_athena(settings)) as athena, closing(ServerStore(addresses)) as store:
+            if given.index is None:
+                index_documents(athena, load_corpus(given.scifact))
+            manifest = athena.store.statistics().manifest
+            assert manifest is not None
+            quality("embedded", athena, given.scifact)
+            own = athena.store.statistics().sentences
+            ingest(store, copies(athena.store, own, first=0), manifest)
+            with patch.object(athena.store, "search", store.search):  # FerretDB reads sections too slowly
+                quality("servers", athena, given.scifact)
+            questions = ingest(store, copies(athena.store, given.sentences - own, first=1), manifest)
+            for users in (1, USERS):
+                search(store, questions, users)
 
 
 if __name__ == "__main__":

@@ -5,12 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from contextlib import closing
+from types import ModuleType
 
 import pytest
 
 from pipeline.stores.base import SearchRequest
 from pipeline.stores.globs import matches
-from pipeline.stores.server import ServerAddresses, ServerStore, writing
+from pipeline.stores.server import ServerAddresses, ServerStore, reading, searching, writing
 from pipeline.stores.server.index import begin_writing
 from pipeline.stores.server.searching import likes_of
 from pipeline.stores.server.writing import ServerWriting
@@ -20,7 +21,7 @@ from tests.server_stores import leftovers
 
 pytestmark = pytest.mark.server
 
-STEPS = ("_begin", "insert_objects", "_insert_sections", "_switch", "raise_generation", "clean")
+STEPS = ("_begin", "insert_objects", "_insert_sections", "raise_generation", "_switch", "clean")
 
 WRITE = """
 import json, sys
@@ -119,6 +120,25 @@ def test_a_swept_writer_that_goes_on_shows_nothing(
     write(store, "a.md", "Alpha.")
     assert [info.source for info in store.documents()] == ["b.md"]
     assert leftovers(store) == []
+
+
+@pytest.mark.parametrize(("module", "reads"), [(searching, "ask_all"), (reading, "_fetch")])
+def test_a_document_that_is_replaced_while_it_is_read_is_read_again(
+    module: ModuleType, reads: str, store: ServerStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(store, "a.md", "Alpha.")
+    read, texts = getattr(module, reads), ["Alpha gamma."]
+
+    def replaced_meanwhile(*given: object, **named: object) -> object:
+        found = read(*given, **named)
+        if texts:
+            write(store, "a.md", texts.pop())
+        return found
+
+    monkeypatch.setattr(module, reads, replaced_meanwhile)
+    found = store.search(SearchRequest("alpha", ENCODER.encode_query("alpha"), 5)).bm25_sentences
+    nodes = store.get_many([hit.node_id for hit in found])
+    assert [node.text for node in nodes.values()] == ["Alpha gamma."]
 
 
 def test_two_processes_ingest_different_documents_at_once(addresses: ServerAddresses) -> None:
