@@ -23,6 +23,9 @@ from tests.server_stores import leftovers, server_addresses
 
 pytestmark = [pytest.mark.kill, pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")]
 
+KILLS = int(os.environ.get("ATHENA_TEST_KILLS", "0"))
+"""How often each of the three tests kills an ingest; 0 for the usual number."""
+
 QUESTIONS = ["pump pressure", "valve of the tank", "section 7", "old words", "new words", "alarm 3"]
 
 SCRIPT = """
@@ -37,24 +40,19 @@ def ingest(place, folder, model, rebuild):
 # A step is a call that the store's writing modules make, to SQLite, tantivy or the file system.
 EMBEDDED = """
 import tantivy
-import pipeline.stores.embedded.store as store
-import pipeline.ingesting.run as run
-store.NODES_PER_COMMIT = 300
-run.BATCH_TEXTS = 60
-WATCHED = ("database.py", "documents.py", "lexical.py", "store.py", "tantivy_index.py")
+from pipeline.stores.embedded import EmbeddedStore
+WATCHED = ("database.py", "documents.py", "lexical.py", "store.py")
 
 def is_step(file_name, event):
     return event == "c_call" and file_name.endswith(WATCHED)
 
 def opened(place):
-    return store.EmbeddedStore(Path(place))
+    return EmbeddedStore(Path(place))
 """
 # A step is a call of a function of the store's writing modules.
 SERVER = """
-import pipeline.ingesting.run as run
 from pipeline.stores.server import ServerAddresses, ServerStore
-run.BATCH_TEXTS = 60
-WATCHED = ("index.py", "schema.py", "records.py", "writing.py", "connections.py")
+WATCHED = ("index.py", "schema.py", "reading.py", "writing.py", "connections.py")
 
 def is_step(file_name, event):
     return event == "call" and "stores/server" in file_name and file_name.endswith(WATCHED)
@@ -68,8 +66,7 @@ class Backend(NamedTuple):
     """Where ingests are killed: how often, in which new places, and how a store is opened there."""
 
     ingests: Ingests
-    step_kills: int  # a scenario: at a step of the store chosen at random, the same ones on every machine
-    timed_kills: int  # a scenario: at a random time
+    kills: int  # a test: a third at random times, the others at random steps, the same on every machine
     place: Callable[[], AbstractContextManager[Any]]
     open: Callable[[Any], DocumentStore]
 
@@ -87,12 +84,12 @@ def backend(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
     if request.param == "embedded":
         with closing(Ingests(EMBEDDED + SCRIPT)) as ingests:
-            yield Backend(ingests, 11, 4, folder, EmbeddedStore)
+            yield Backend(ingests, KILLS or 15, folder, EmbeddedStore)
         return
     from pipeline.stores.server import ServerAddresses, ServerStore
 
     with closing(Ingests(SERVER + SCRIPT)) as ingests:
-        yield Backend(ingests, 4, 2, database, lambda place: ServerStore(ServerAddresses(**place)))
+        yield Backend(ingests, KILLS or 6, database, lambda place: ServerStore(ServerAddresses(**place)))
 
 
 @pytest.fixture
@@ -147,9 +144,9 @@ def killed(backend: Backend, corpus: Path, *arguments: object, former: bool) -> 
         steps = backend.ingests.steps(place, corpus, *arguments)
     with prepared() as place:
         seconds = backend.ingests.seconds(place, corpus, *arguments)
-    chooser, ingests = random.Random(SEED), backend.ingests
-    kills = [partial(ingests.killed_at, chooser.randint(1, steps)) for _ in range(backend.step_kills)]
-    kills += [partial(ingests.killed_after, chooser.uniform(0, seconds)) for _ in range(backend.timed_kills)]
+    chooser, ingests, timed = random.Random(SEED), backend.ingests, backend.kills // 3
+    kills = [partial(ingests.killed_at, chooser.randint(1, steps)) for _ in range(backend.kills - timed)]
+    kills += [partial(ingests.killed_after, chooser.uniform(0, seconds)) for _ in range(timed)]
     for kill in kills:
         with prepared() as place:
             kill(place, corpus, *arguments)
