@@ -155,7 +155,7 @@ class Athena:
 
     @property
     def persona(self) -> Persona:
-        """Who answers, and in what tone."""
+        """The assistant's persona: name, greeting and tone."""
         return self.components.persona()
 
     @property
@@ -354,7 +354,7 @@ class Athena:
     # -- ending -------------------------------------------------------------------------------------
 
     def finish(self) -> None:
-        """Finish the jobs that are left after answers: what is still to be remembered."""
+        """Finish the background jobs of past answers: keeping facts in the memory."""
         if (after := self._after_answers.made) is not None:
             after.finish()
 

@@ -101,7 +101,7 @@ class AnswerableOut(Shape):
 
 
 class SearchOut(Shape):
-    """What a search found."""
+    """The result of a search."""
 
     query: str
     results: list[ResultOut]

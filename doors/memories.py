@@ -64,7 +64,7 @@ class MemoryText(RequestBody):
 
 
 class PlanRequest(RequestBody):
-    """What to plan."""
+    """The request for a plan."""
 
     prompt: str = Field(upkeep.PLAN_TODAY, min_length=1, max_length=2_000, examples=[upkeep.PLAN_TODAY])
 

@@ -110,7 +110,7 @@ def evaluate_answers(
 def _asked(
     athena: Athena, queries: Iterable[Question], qrels: Mapping[str, Collection[str]]
 ) -> tuple[list[Heard], list[Judged]]:
-    """Ask and judge every question; one with `alone` also in the words that need no history."""
+    """Ask and judge every question; one with an `alone` wording is also asked in that, without history."""
     similarity = Similarity()
     heard, judgements = [], []
     for query in queries:
@@ -203,7 +203,7 @@ def report_on(
 
 
 def _topic_changed(judgements: Sequence[Judged]) -> float | None:
-    """Return how many first passages are right after a change of topic, for one that is right alone."""
+    """Return the number of right first passages after a change of topic / the number without history."""
     changed = [item for item in judgements if item.kind == "alone"]
     alone = sum(item.alone is True for item in changed)
     return sum(item.rank == 1 for item in changed if item.alone is not None) / alone if alone else None

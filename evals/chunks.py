@@ -45,9 +45,9 @@ class ChunkCorpus(MarkdownCorpus):
 
 
 def _parser(splitter: str, encoder: Encoder) -> NodeParser:
-    """Return LlamaIndex's splitter of a name: by tokens ("fixed 256/50": chunk and overlap), or "recursive".
+    """Return LlamaIndex's splitter: "fixed 256/50" cuts by tokens (chunk size, overlap).
 
-    The recursive one splits by paragraphs, then sentences, then tokens.
+    "recursive 512/50" splits by paragraphs, then sentences, then tokens.
     """
     kind, _, sizes = splitter.partition(" ")
     chunk, overlap = map(int, sizes.split("/"))

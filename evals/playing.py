@@ -91,7 +91,7 @@ class PlayedAthena(Athena):
         return answer
 
     def save(self, text: str, *, user: str, conversation_id: str | None) -> Answer:
-        """Store a message that nobody answers, and return it as a turn."""
+        """Store a message without an answer, and return it as a turn."""
         known = conversation_id or self.conversations.create(user=user).info.id
         answer = Answer(text, text, "", "quote", "", abstained=False)
         return self.conversations.turn(self.conversations.save_turn(known, answer)).answer
@@ -108,7 +108,7 @@ class PlayedAthena(Athena):
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A step of a talk that is no message, when it is reached."""
+    """A question or check of a talk, at its place among the messages."""
 
     athena: PlayedAthena
     talk: Talk
@@ -117,7 +117,7 @@ class Moment:
     ids: Mapping[str, str]  # of the talk's messages, by the ids of the stored turns
 
     def reply(self) -> Reply:
-        """Ask the step's question: in the running conversation where it needs that, else apart in private."""
+        """Ask the step's question: in the running conversation if it depends on it, else in a private one."""
         inside = self.conversation if self.step.needs == "turn" else None
         question, user = self.step.ask or self.step.unrelated, self.talk.name
         answer = self.athena.say(question, user=user, conversation_id=inside, private=inside is None)

@@ -104,7 +104,7 @@ def _read(path: Path) -> list[Talk]:
 
 
 def repaired(evidence: Any) -> tuple[str, ...]:
-    """Return the turn ids in a question's evidence, also from "D1:3; D2:4", "D 1:3" and "D1:03"."""
+    """Return the turn ids in a question's evidence; also reads "D1:3; D2:4", "D 1:3" and "D1:03"."""
     ids = _ID.findall(str(evidence))
     return tuple(dict.fromkeys(f"D{int(session)}:{int(turn)}" for session, turn in ids))
 

@@ -1,4 +1,4 @@
-"""How a language model's answers are written, cited and warned about: `python -m evals.written --llm NAME`.
+"""Measure a language model's answers, citations and warnings: `python -m evals.written --llm NAME`.
 
 Questions over the manuals from the held-out halves of `evals/data`: answerable ones, ones that the documents
 do not answer, follow-ups, and questions in other languages. A sentence counts as supported where the cited
@@ -50,7 +50,7 @@ CONTEXT_TOKENS = 1200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """One answer and what was measured of it; a line of the file that `--out` names."""
+    """One answer and its measurements; a line of the file that `--out` names."""
 
     id: str
     kind: str
@@ -83,7 +83,7 @@ def questions(most: int) -> dict[str, list[Question]]:
 
 
 def _some(found: Sequence[Question], most: int) -> list[Question]:
-    """The first questions in the order of their ids' hashes: any sample, always the same."""
+    """Return at most `most` questions, sampled by the hash of the id: always the same ones."""
     return sorted(found, key=lambda q: hashlib.sha256(q.id.encode()).hexdigest())[:most]
 
 
@@ -159,7 +159,7 @@ def has_fact(text: str, query: Question) -> bool:
 
 
 def stated(answer: Answer, passages: Sequence[str]) -> Iterator[tuple[bool, bool, bool]]:
-    """Yield of each sentence that states something: is it cited, rightly, and does a passage say it."""
+    """Yield for each sentence that states something: is it cited, is that right, does any passage say it?"""
     by_marker = {citation.marker: citation for citation in answer.citations}
     for piece in sentences_of(answer.text) if answer.mode == "generate" else ():
         sentence = without_markers(answer.text[piece.start : piece.end])
@@ -180,7 +180,7 @@ def says(text: str, sentence: str) -> bool:
 
 
 def main() -> None:
-    """Ask, measure, print a line a question and the table; what `--out` has already is not asked again."""
+    """Ask, print a line for each question and the table; answers that `--out` already has are reused."""
     from athena import load_settings, open_athena
 
     parser = argparse.ArgumentParser(description=__doc__)

@@ -207,7 +207,7 @@ class RememberingChat:
         return Step("remember", status="ok" if unasked else "skipped", detail=detail, data=data)
 
     def remember(self, answer: Answer, passages: Sequence[Passage]) -> None:
-        """Keep, soon, what there is to keep of a turn; of a request, all was kept before its reply."""
+        """Keep a turn's facts in the background; a request to the memory was carried out before its reply."""
         if self.why_private or not answer.turn_id:
             return
         self.after.add(self.memory.turns.follow)
@@ -253,7 +253,7 @@ def _kept(memory: UserMemory, turn: Turn, passage: str) -> Kept:
 
 
 def said_of(turn: Turn, passage: str) -> Said:
-    """Return a stored turn as it is read for what to keep."""
+    """Return a stored turn in the form from which facts are read."""
     answer = turn.answer
     names = ("source", "start", "end", "quote", "file_hash")
     cited = (MemorySource(**{name: getattr(one, name) for name in names}) for one in answer.citations)

@@ -20,7 +20,7 @@ SHORT_ID = 8  # first letters of an id that may stand for it
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forgetting:
-    """What would be forgotten: memories with those made of them, and turns."""
+    """The memories (with those derived from them) and turns that a request would forget."""
 
     memories: tuple[Memory, ...] = ()
     turns: tuple[Turn, ...] = ()
@@ -107,7 +107,7 @@ def known_memory(index: UserIndex, memory_id: str) -> Memory:
 
 
 def made_of(index: UserIndex, turn_ids: Collection[str]) -> list[Memory]:
-    """Return the memories that were made of what was said in these turns."""
+    """Return the memories that were derived from these turns."""
     wanted, known = frozenset(turn_ids), index.memories.values()
     return [item for item in known if any(source.turn_id in wanted for source in item.sources)]
 

@@ -24,7 +24,7 @@ MOST_NEIGHBOURS = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbourhood:
-    """What is within some relations of the entities that were asked for."""
+    """The entities and relations near the given entities."""
 
     entities: tuple[Entity, ...] = ()  # nearest first
     relations: tuple[Relation, ...] = ()  # nearest first, then latest

@@ -199,7 +199,7 @@ class MemoryParts:
 
     @property
     def preset(self) -> Preset:
-        """The policy: what is kept, and how it is recalled."""
+        """The memory preset in use."""
         return PRESETS[self.options.memory]
 
     @property

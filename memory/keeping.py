@@ -57,7 +57,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """What one write kept, by ids of memories."""
+    """The outcome of one write, as ids of memories."""
 
     status: Literal["ok", "skipped"] = "ok"
     detail: str = ""
@@ -68,7 +68,7 @@ class Kept:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The memories that say what was to be kept: those added, and those known before."""
+        """The memories that state the kept facts: the new ones, and those known before."""
         return (*self.added, *self.known)
 
 

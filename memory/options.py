@@ -39,7 +39,7 @@ class MemorySettings(Options):
 
 
 class MemoryOptions(MemorySettings):
-    """What is remembered, and how it is recalled."""
+    """Options of keeping and recalling memories."""
 
     memory_tokens: PositiveInt = 500  # of the memories in the prompt
     memory_threshold: Share | None = None  # least cosine of a recalled memory; None: the embedding model's

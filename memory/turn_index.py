@@ -62,7 +62,7 @@ class FoundTurn:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Facts about each turn beside its words: arrays of shape (turns,)."""
+    """Metadata of the turns as arrays of shape (turns,)."""
 
     names: Mapping[str, int]
     before: Numbers  # the turn before it in its session; `NONE` for the first

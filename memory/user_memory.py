@@ -106,7 +106,7 @@ class UserMemory(MemoryParts):
         return known
 
     def replaced_by(self, memory_id: str) -> Sequence[Memory]:
-        """Return the memories whose place a memory took, also those that hold again."""
+        """Return the memories that this one replaced, also those that are valid again."""
         return [item for item in list(self.index.memories.values()) if item.replaced_by == memory_id]
 
     # -- changing -----------------------------------------------------------------------------------

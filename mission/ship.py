@@ -71,7 +71,7 @@ class ShipRow(BaseModel):
 
 
 class MissionRow(BaseModel):
-    """The people aboard, and who is heard on the ground."""
+    """The people aboard, and the ground stations."""
 
     aboard: int
     control: str

@@ -1,4 +1,4 @@
-"""One short step of time: what the physics reads and writes."""
+"""One short step of time, with the values that the physics reads and writes."""
 
 from __future__ import annotations
 
@@ -98,5 +98,5 @@ def heated(value: float, *, target: float, share: float, heating: float, tau_h: 
 
 
 def share_of(value: float, enough: float) -> float:
-    """Return a value as a share of the needed one, 0..1."""
+    """Return `value / enough`, limited to 0..1."""
     return max(0.0, min(1.0, value / enough))

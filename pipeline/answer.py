@@ -1,4 +1,4 @@
-"""What a question comes back with: passages found, an answer, and its citations. Data only."""
+"""The records of a result: passages found, an answer, and its citations. Data only."""
 
 from __future__ import annotations
 

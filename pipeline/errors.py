@@ -36,7 +36,7 @@ class StoreUnavailable(StoreError):
 
 
 class DiskFull(StoreError):
-    """No room is left where something was to be written."""
+    """The disk of the store is full."""
 
 
 class NothingIndexed(StoreError):
@@ -56,7 +56,7 @@ class TurnChanged(StoreError):
 
 
 class ErasureIncomplete(StoreError):
-    """What was forgotten is gone from every answer, but its bytes may still be in a file of the store."""
+    """Forgotten data can no longer be found, but its bytes may still be in a file of the store."""
 
 
 class UnknownDocument(StoreError):
@@ -88,7 +88,7 @@ class UnknownMemory(AthenaError):
 
 
 class NotAllowed(AthenaError):
-    """A key that lacks the right for what was asked."""
+    """The API key lacks the right for the request."""
 
 
 class DatasetError(AthenaError):

@@ -101,7 +101,7 @@ class GenerationOptions(Options):
 
 
 class LanguageModelOptions(GenerationOptions, ModelServerOptions):
-    """What a language model may need besides its name."""
+    """Options of language models, besides the name."""
 
     temperature: Annotated[float, Field(ge=0, le=2)] = 0.1  # of sampling
 

@@ -103,7 +103,7 @@ def _closed_up(gap: _Found) -> str:
 
 
 class Dialect(NamedTuple):
-    """A row of the table: one construct, and what takes its place."""
+    """A row of the table: one construct, and its replacement."""
 
     guard: str
     replacement: str

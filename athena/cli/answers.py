@@ -93,7 +93,7 @@ def answer_text(answer: Answer, recalled: Mapping[str, str] = NOTHING_RECALLED) 
 
 
 def _read_as(answer: Answer) -> Iterator[Text]:
-    """Yield how the message was read, where that differs from what was typed."""
+    """Yield the question as corrected, if its spelling was corrected."""
     if answer.corrected:
         yield Text(f"Showing results for {answer.corrected}.\n", "yellow")
 

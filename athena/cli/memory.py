@@ -210,7 +210,7 @@ def _memories(shapes: Sequence[Shape]) -> RenderableType:
 
 
 def _added(step: Kept, shapes: Sequence[Shape]) -> RenderableType:
-    """Return what was kept, and what it replaced."""
+    """Return the text about a new memory, and about the one that it replaced."""
     if not step.added:
         return Text(f"Known already: {shapes[0]['text']}" if shapes else "Nothing to remember.")
     lines = [f"Remembered: {shape['text']}" for shape in shapes]

@@ -41,7 +41,7 @@ def prompt_for(turn: RunningTurn, parts: ChatParts) -> Prompt:
 
 
 def cited_answer(turn: RunningTurn, parts: ChatParts, sources: Sequence[Source]) -> CitedAnswer:
-    """Return the answer, still empty, that cites these sources; the user's own words need no source."""
+    """Return an empty answer that may cite these sources; sentences with the user's own words need none."""
     from pipeline.answering.verification import CitedAnswer, Sources  # takes a while: quotes do without
 
     search, recalled = parts.hybrid_search, turn.recollection.all

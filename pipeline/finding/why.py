@@ -18,7 +18,7 @@ NOT_INDEXED = "not indexed"
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """What became of one section in a search.
+    """Why a search did or did not select one section.
 
     `dropped_by` is the step that dropped it, `NOT_INDEXED`, or "" if the section was selected.
     """

@@ -150,7 +150,7 @@ def _refused(server: Server, status: int, words: str) -> ModelError:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield the error and what caused it, outermost first."""
+    """Yield the error and its chain of causes, outermost first."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__

@@ -133,7 +133,7 @@ class ChatStream(Iterator[Piece]):
 
     @property
     def notice(self) -> str:
-        """What the reader of the answer should know about its end; "" where all is well."""
+        """A warning about how the reply ended, such as a token limit; "" if it is complete."""
         if self.thinking and not self.text and self.end.finish_reason != "stopped":
             return ALL_THOUGHT
         return CUT if self.end.finish_reason == "length" else ""

@@ -44,7 +44,7 @@ Ranking = tuple[Hit, ...]  # best first
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What an index was made with; all of it must match before it is searched."""
+    """How an index was made; every field must match the program before it is searched."""
 
     format: int
     embedding_model: str

@@ -54,7 +54,7 @@ class Keys:
         rights: Sequence[str] = RIGHTS,
         days: float | None = None,
     ) -> tuple[Key, str]:
-        """Store a new key; return it with what its owner sends, which nobody can read again.
+        """Store a new key; return it with its secret, which cannot be read again.
 
         Raises `ConfigurationError` for an unknown right, or where a key of that name is stored.
         """
@@ -73,7 +73,7 @@ class Keys:
         return key, sent
 
     def list(self) -> Sequence[Key]:
-        """All keys, by name."""
+        """Return all keys, sorted by name."""
         return [_KEY.validate_json(row.head) for row in reversed(self._rows.select("api_key"))]
 
     def find(self, sent: str) -> Key | None:

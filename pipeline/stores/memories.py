@@ -99,7 +99,7 @@ class Entity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spoken:
-    """What was said at a time: in a turn or a document, and the memory that says it, if there is one."""
+    """A mention of an entity at a time, in a turn or document, with the memory that states it, if any."""
 
     id: str
     user: str

@@ -14,7 +14,7 @@ Metadata = Mapping[str, Any]
 
 
 def own_metadata(metadata: Metadata, above: Metadata) -> str:
-    """What a node has beside its section, as JSON; null for what only the section has."""
+    """Return the metadata that differ from the section's, as JSON; null where only the section has a key."""
     own = {key: value for key, value in metadata.items() if key not in above or above[key] != value}
     return json.dumps(own | dict.fromkeys(above.keys() - metadata.keys()), ensure_ascii=False, default=str)
 

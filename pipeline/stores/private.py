@@ -23,7 +23,7 @@ class PrivateConversations(Conversations):
         return any(info.id == conversation_id for info in self.list())
 
     def save(self, info: ConversationInfo) -> None:
-        """Write a conversation's fields, and delete the conversations that nobody uses any more."""
+        """Write a conversation's fields, and delete conversations unused for `UNUSED_S` seconds."""
         for old in self.list():
             if old.updated_at < self.clock() - UNUSED_S:
                 self.delete(old.id)

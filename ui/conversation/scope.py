@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class NextScope:
-    """The scope of the conversation that the next question begins."""
+    """The scope chosen on the page for the next new conversation."""
 
     globs: tuple[str, ...] = ()
 
@@ -36,7 +36,7 @@ def take_scope() -> tuple[str, ...]:
 
 
 def scope_bar(conversation: Conversation | None, documents: Sequence[DocumentInfo]) -> None:
-    """Draw what a conversation asks of the documents, and the tree to choose that; asking closes it."""
+    """Draw the conversation's scope and the tree that chooses it; a question closes the tree."""
     scope = conversation.info.scope if conversation else kept(NextScope).globs
     # Another key after each answer: the tree is closed then.
     at = f"{conversation.info.id}-{len(conversation.turns)}" if conversation else "new"

@@ -76,7 +76,7 @@ def page() -> None:
 
 
 def _switch() -> None:
-    """Draw the choice of what is remembered, for everybody who uses this server."""
+    """Draw the choice of the memory preset, which holds for every user of this server."""
     settings = process.settings()
     now = next((name for name, preset in SWITCH.items() if preset == settings.memory), settings.memory)
     names = list(dict.fromkeys([*SWITCH, now]))

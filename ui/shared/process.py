@@ -1,4 +1,4 @@
-"""The settings, the Athena, its name and its language model: what a process has."""
+"""The process's settings, its Athena, and the names of assistant and language model."""
 
 from __future__ import annotations
 

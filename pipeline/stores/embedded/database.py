@@ -109,7 +109,7 @@ class Database:
                 _log.warning("%s", error)
 
     def check(self) -> list[str]:
-        """What `PRAGMA quick_check` finds wrong with the file; [] where nothing is."""
+        """Return the problems that `PRAGMA quick_check` finds in the file; [] if there are none."""
         with self._borrow() as connection:
             found = [str(row[0]) for row in connection.execute("PRAGMA quick_check(5)")]
         return [] if found == ["ok"] else found

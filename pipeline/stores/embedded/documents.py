@@ -61,7 +61,7 @@ def read_state(connection: sqlite3.Connection) -> State:
 
 
 def read_manifest(connection: sqlite3.Connection) -> Manifest | None:
-    """What the index was made with; None where it has no document."""
+    """Return the manifest of the index, None if it has no document."""
     query = "SELECT manifest FROM state WHERE EXISTS (SELECT 1 FROM document)"
     row = connection.execute(query).fetchone()
     return Manifest(**json.loads(row[0])) if row else None

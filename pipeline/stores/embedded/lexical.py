@@ -49,7 +49,7 @@ class LexicalError(StoreError):
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """The content of `current.json`: a folder, and what the indexes in it were made from."""
+    """The content of `current.json`: the folder of the indexes, and the data they were built from."""
 
     format: str
     index_id: str  # of the `State`

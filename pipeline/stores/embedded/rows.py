@@ -20,7 +20,7 @@ _AMONG = "IN (SELECT value FROM json_each(?))"
 
 
 class EmbeddedRows:
-    """Fulfils `Rows` on one SQLite file; with a `connection`, inside its transaction."""
+    """Implements `Rows` on one SQLite file; with a `connection`, inside its transaction."""
 
     def __init__(self, database: Database, connection: sqlite3.Connection | None = None) -> None:
         self._database = database

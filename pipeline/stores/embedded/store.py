@@ -187,7 +187,7 @@ class _Taken(StoreError):
 
 
 class EmbeddedWriting:
-    """Fulfils `Writing`, for whoever holds the writer's place."""
+    """Implements `Writing` for the one process that may write."""
 
     def __init__(self, database: Database, lexical: LexicalIndex) -> None:
         self._database = database

@@ -127,7 +127,7 @@ class ServerStore:
         return frozenset(term for term, hits in zip(terms, found, strict=True) if not hits)
 
     def vocabulary(self, initial: str) -> Set[str]:
-        """The words of what was ingested that begin with a letter, in lower case."""
+        """Return the documents' words that begin with a letter, in lower case."""
         begins = {"_id": {"$gte": initial, "$lt": chr(ord(initial) + 1)}}
         with self._connections.mongodb() as database:
             return {word["_id"] for word in database["words"].find(begins)}
