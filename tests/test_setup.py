@@ -102,7 +102,7 @@ def test_a_good_python_is_found_after_bad_ones(machine: Machine) -> None:
 def test_each_python_that_will_not_do_is_named_with_the_reason(machine: Machine) -> None:
     nothing = machine.set_up()
     assert nothing.returncode == 1
-    assert "no python on the PATH" in nothing.stderr
+    assert "no python on" in nothing.stderr
     machine.has_bad_pythons()
     done = machine.set_up()
     assert done.returncode == 1

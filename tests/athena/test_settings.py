@@ -105,7 +105,7 @@ def test_there_are_at_most_forty() -> None:
 def test_an_env_file_that_is_not_utf8_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".env").write_bytes(b"ATHENA_LLM=none # caf\xe9\n")
-    with pytest.raises(ConfigurationError, match=r"^Cannot read '\.env': .* 0xe9 in position 21"):
+    with pytest.raises(ConfigurationError, match=r"'\.env': .* 0xe9"):
         load_settings()
 
 
@@ -202,7 +202,7 @@ def test_a_damaged_file_is_named(text: str) -> None:
 
 def test_a_bad_value_names_the_file_and_a_bad_key_is_not_shown() -> None:
     write_choices(Path(".athena"), {"hyde": "many"})
-    with pytest.raises(ConfigurationError, match=r"ATHENA_HYDE cannot be 'many'.*settings\.json"):
+    with pytest.raises(ConfigurationError, match=r"ATHENA_HYDE.*'many'.*settings\.json"):
         load_settings()
     Path(".athena", FILE_NAME).write_text(json.dumps({"values": {"openai_api_key": ["sk-31415926535"]}}))
     with pytest.raises(ConfigurationError) as caught:

@@ -71,7 +71,7 @@ def test_a_connection_is_tried_by_a_word(athena: Athena) -> None:
         server.reply_with(Reply(("ready",)))
         said = try_connection(drafted(athena.settings, {"ollama_url": server.url}))
         assert said.startswith("ollama/llama3.2:latest answers, by Ollama at ")
-        with pytest.raises(ModelError, match="does not have the model 'other'"):
+        with pytest.raises(ModelError, match="model 'other'"):
             try_connection(drafted(athena.settings, {"ollama_url": server.url, "llm": "ollama/other"}))
     with pytest.raises(ModelError, match=r"Cannot reach Ollama|Ollama"):
         try_connection(athena.settings)

@@ -114,7 +114,7 @@ class TestTogether:
         assert reader.search(request).dense_sections[0].node_id == make_id("a.md", "A")
         with writer.writing(OTHER_MANIFEST, rebuild=True) as writing:
             writing.replace(make_document("a.md", {"A": ["Alpha."]}, encoder=OTHER_ENCODER))
-        with pytest.raises(ManifestMismatch, match="other, and now fake-encoder"):
+        with pytest.raises(ManifestMismatch, match="now fake-encoder"):
             reader.search(request)
 
     def test_a_second_writer_in_the_same_program_is_told_so(
@@ -126,7 +126,7 @@ class TestTogether:
         store = open_store()
         with (
             store.writing(MANIFEST),
-            pytest.raises(StoreError, match="is writing to it"),
+            pytest.raises(StoreError, match="writing to it"),
             store.writing(MANIFEST),
         ):
             pass

@@ -39,7 +39,7 @@ def test_a_key_expires(keys: Keys) -> None:
 
 def test_a_name_is_one_keys_and_a_right_is_a_known_one(keys: Keys) -> None:
     keys.add("one")
-    with pytest.raises(ConfigurationError, match="There is a key 'one' already"):
+    with pytest.raises(ConfigurationError, match="key 'one' already"):
         keys.add("one")
-    with pytest.raises(ConfigurationError, match="Rights are read, remember, write"):
+    with pytest.raises(ConfigurationError, match="read, remember, write"):
         keys.add("two", rights=("fly",))

@@ -132,7 +132,7 @@ def test_an_overload_can_be_mended_for_ten_minutes() -> None:
     overload = [line for line in script("main-bus") if line.split()[0] == "set"]
     game = played("main-bus", overload)
     assert game.outcome is Outcome.RUNNING
-    assert "10 minutes are left" in game.transcript[-1] or "9 minutes are left" in game.transcript[-1]
+    assert "10 minutes are" in game.transcript[-1] or "9 minutes are" in game.transcript[-1]
     for line in ["power off STO-FRZ-1", "set EPS-BUS-B BREAKER CLOSED", "wait 1h"]:
         game.run(line)
     assert game.outcome is Outcome.WON
@@ -145,7 +145,7 @@ def test_an_overload_can_be_mended_for_ten_minutes() -> None:
 
 def test_a_level_is_found_by_id_or_number() -> None:
     assert level_of("3") is level_of("coolant-pump") is level_of("COOLANT-PUMP")
-    with pytest.raises(MissionError, match="Did you mean co2-race"):
+    with pytest.raises(MissionError, match="mean co2-race"):
         level_of("co2-rice")
     with pytest.raises(MissionError, match="There are: ln2-tank"):
         level_of("zzz")

@@ -155,7 +155,7 @@ def test_a_named_file_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
         "Too many levels of symbolic links",
     ]
     os.mkfifo(tmp_path / "pipe.md")
-    with pytest.raises(ReaderError, match="not a regular file"):
+    with pytest.raises(ReaderError, match="regular file"):
         read_page(tmp_path / "pipe.md", max_bytes=LIMIT)
 
 
@@ -216,5 +216,5 @@ def test_a_file_that_has_become_a_link_since_it_was_found_is_not_read(tmp_path: 
     (file,) = corpus.find(folder).files
     (folder / swapped).rename(tmp_path / "gone")
     (folder / swapped).symlink_to(outside / "a.md" if swapped.endswith(".md") else outside)
-    with pytest.raises(ReaderError, match="it has become a link"):
+    with pytest.raises(ReaderError, match="become a link"):
         corpus.read(file.path, source=file.source)

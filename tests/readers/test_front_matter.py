@@ -74,7 +74,7 @@ def test_broken_front_matter_is_no_text_and_a_warning_says_so(
     with caplog.at_level(logging.WARNING):
         _, end = read_front_matter(text, source="valves.md")
     assert text[end:] == "text"
-    assert "'valves.md' cannot be read" in caplog.text
+    assert "cannot be read" in caplog.text
 
 
 def test_the_title_of_broken_front_matter_is_kept() -> None:

@@ -323,5 +323,5 @@ class TestAnyModel:
         with pytest.raises(AnswerInterrupted, match="fake-llm"):
             list(stream)
         assert stream.text == "a b"
-        with pytest.raises(ModelError, match="no usable answer: bad"):
+        with pytest.raises(ModelError, match="usable answer: bad"):
             list(stream_of(GivenModel(FakeLLM([ValueError("bad")]))))

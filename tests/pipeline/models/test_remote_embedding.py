@@ -61,7 +61,7 @@ def test_an_empty_text_is_sent_as_a_space_and_a_long_one_is_cut(server: ModelSer
 
 def test_errors_say_what_failed_and_what_to_do(server: ModelServer) -> None:
     encoder = encoder_of(server)
-    with pytest.raises(ModelUnavailable, match=r"pull mxbai|mxbai.*Name a model"):
+    with pytest.raises(ModelUnavailable, match=r"pull mxbai|mxbai.*Name a"):
         encoder_of(server, model="mxbai").encode_query("x")
     for status, says in ((400, "HTTP 400"), (500, r"HTTP 500.: boom")):
         server.fail(path(server), status, "boom", times=3 if status == 500 else 1)  # OpenAI's tries again
@@ -75,7 +75,7 @@ def test_errors_say_what_failed_and_what_to_do(server: ModelServer) -> None:
 
 def test_silence_times_out(server: ModelServer) -> None:
     server.stalled_paths.add(path(server))
-    with pytest.raises(ModelTimeout, match=r"sent nothing for 0\.3 s"):
+    with pytest.raises(ModelTimeout, match=r"nothing for 0\.3"):
         encoder_of(server, timeout_s=0.3).encode_query("x")
 
 

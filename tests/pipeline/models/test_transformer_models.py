@@ -70,7 +70,7 @@ def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     encoder, choice = choose_encoder("BAAI/bge-small-en-v1.5", options=ModelServerOptions())
     assert choice.provider == "sentence-transformers"
-    with pytest.raises(ModelUnavailable, match=r"'BAAI/bge-.*pip install 'athena-docs\[hf\]'"):
+    with pytest.raises(ModelUnavailable, match=r"'BAAI/bge-.*'athena-docs\[hf\]'"):
         encoder.encode_query("x")
     none, choice = find_cross_encoder("some/reranker")
     assert (none, choice.provider) == (None, "none")
@@ -106,9 +106,9 @@ def test_a_model_without_prompts_gets_its_prefixes(
 
 def test_a_model_that_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, OSError("no such model\nlong advice"))
-    with pytest.raises(ModelUnavailable, match=r"'some/model': no such model\. Check"):
+    with pytest.raises(ModelUnavailable, match=r"'some/model': no such model"):
         SentenceTransformerEncoder("some/model").encode_query("x")
-    with pytest.raises(ModelUnavailable, match=r"'some/reranker': no such model\. Check"):
+    with pytest.raises(ModelUnavailable, match=r"'some/reranker': no such model"):
         named_cross_encoder().score("question", ["passage"])
 
 

@@ -59,7 +59,7 @@ def test_under_a_reader_it_is_said_and_done_at_the_next_opening(
     with closing(EmbeddedStore(folder)) as store, store.database.read() as reader:
         reader.execute("SELECT count(*) FROM memory").fetchone()
         memories = store.memories
-        with pytest.raises(ErasureIncomplete, match="Close the other programs"):
+        with pytest.raises(ErasureIncomplete, match="other programs"):
             memories.apply(USER, FORGETTING, expected=1, erase=True)
         assert len(memories.load(USER).memories) == KEPT
         with closing(EmbeddedStore(folder)) as early:  # opened while it is read: left for later
