@@ -82,7 +82,7 @@ def error_out(error: Exception) -> ErrorOut:
 
 
 def answer_errors(app: FastAPI) -> None:
-    """Answer every exception of an app in the one shape."""
+    """Turn each exception of an app into a response of the shape `ErrorOut`."""
     for kind in (errors.AthenaError, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, _respond)
 

@@ -30,7 +30,7 @@ class Games:
     folder: Path
 
     def load(self, level: str) -> Game | None:
-        """Return the saved game of a level, None without one. Raises MissionError for one of no use."""
+        """Return the saved game of a level, None without one. Raises MissionError for an unusable file."""
         path = self._path(level)
         if not path.exists():
             return None

@@ -62,7 +62,7 @@ class MarkdownCorpus:
         return sections, self.make_cutter().cut_all(sections)
 
     def close(self) -> None:
-        """End the process that converts; the next ingest may include as much as this one."""
+        """End the converting process, and reset the limit of included text for the next ingest."""
         self._budget = IncludeBudget()
         if "_converter" in self.__dict__:
             self._converter.close()

@@ -61,10 +61,10 @@ class Recollection:
         return (*self.static, *self.graph, *self.memories, *self.turns)
 
     def shown(self, verdict: Verdict | None) -> tuple[str, ...]:
-        """Return the ids that are shown under an answer: the memories, and what the memory's answer names.
+        """Return the ids of memories and turns that the page lists under an answer.
 
-        The latter where the memory is sure, or where neither it nor the documents (`verdict`) are and the
-        question is about the user.
+        Those of the memory's own answer are among them if the memory is sure, or if both it and the documents
+        (`verdict`) are only close and the question is about the user.
         """
         is_near = self.verdict == verdict == "closest" and self.personal and self.asks
         told = self.told_ids if self.verdict == "remembered" or is_near else ()

@@ -131,7 +131,7 @@ class RunningTurn:
 
     @property
     def found(self) -> Retrieval:
-        """The retrieval; there is one after the search."""
+        """The retrieval; call this only after the search."""
         assert self.retrieval is not None  # noqa: S101  (the recipe retrieves first)
         return self.retrieval
 

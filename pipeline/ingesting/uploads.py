@@ -1,4 +1,4 @@
-"""Uploads: each file is checked before it is kept, and one that is refused keeps no other back."""
+"""Uploads: each file is checked before it is stored; a refused file does not stop the others."""
 
 from __future__ import annotations
 

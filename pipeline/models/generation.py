@@ -62,7 +62,7 @@ class ChatStream(Iterator[Piece]):
     # -- in a thread of its own ----------------------------------------------------------------------
 
     def _work(self) -> None:
-        """Put what the model sends into the queue, then why it failed if it did, and None."""
+        """Put the model's pieces into the queue, then its error, if any, and None."""
         try:
             asyncio.run(self._read())
         finally:

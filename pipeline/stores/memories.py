@@ -183,9 +183,9 @@ class Memories:
         return sorted(row.user for row in self._rows.select("memory_user"))
 
     def load(self, user: str, *, since: int = 0) -> UserMemories:
-        """All rows of a user, ended ones included, as of one moment.
+        """Return all rows of a user, ended ones included, as of one moment.
 
-        Without rows where the user's version is still `since`: then nothing has changed.
+        If the user's version is still `since`, nothing has changed, and no rows are returned.
         """
         found: list[Row] = []
         before = _version(self._rows, user)
@@ -273,7 +273,7 @@ def _version(rows: Rows, user: str) -> int:
 
 
 def _change_turns(rows: Rows, user: str, changes: MemoryChanges) -> None:
-    """Delete turns, and conversations without others; raises `TurnChanged` if one to rest on is gone."""
+    """Delete turns, and conversations left empty; raise `TurnChanged` if a turn that they need is gone."""
     if len(rows.select("turn", ids=changes.rests_on, user=user)) < len(set(changes.rests_on)):
         raise TurnChanged("The message was deleted meanwhile: nothing of it is stored.", "Send it again.")
     removed = rows.select("turn", ids=changes.removed_turns, user=user)

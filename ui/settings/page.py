@@ -37,7 +37,7 @@ KEYS = get_args(UsageKey)
 
 @dataclass(slots=True)
 class Form:
-    """How often the fields were saved in this session: after each time, they are new ones."""
+    """How often the fields were saved in this session; each save replaces them with new ones."""
 
     times: int = 0
 

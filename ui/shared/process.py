@@ -105,5 +105,5 @@ def answering_model() -> str:
 
 
 def look_for_models() -> None:
-    """Look again at the next use."""
+    """Look for the language model again at its next use."""
     _chosen.clear()

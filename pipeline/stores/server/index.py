@@ -88,7 +88,7 @@ def begin_writing(connections: Connections, manifest: Manifest, *, rebuild: bool
 
 
 def _empty(connections: Connections, database: Db, build: str) -> None:
-    """Delete all that was made of the documents before a rebuild, but not their texts.
+    """Before a rebuild, delete everything derived from the documents, but not their texts.
 
     A process that still writes a document finds that its version is not `next` any more.
     """
