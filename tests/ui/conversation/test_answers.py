@@ -46,7 +46,7 @@ def test_sentences_have_chips_and_those_without_support_say_so() -> None:
     weak = Support(20, 29, (), supported=False, score=0.0, missing=("glows",))
     html = stored_html(written(text, support=(weak,)))
     assert chips(html) == ["1"] and "[7]" in html
-    assert 'data-doubt="not say: glows"' in html
+    assert 'not say: glows">It glows.' in html
 
 
 def test_a_model_runs_no_script_and_makes_no_link_of_its_own() -> None:

@@ -84,7 +84,7 @@ def test_a_fact_shows_what_it_replaced_and_restores_it(athena: Athena, run_app: 
     new = memory("I live in Linz.", user="local", id="new")
     applied(athena.store.memories, "local", adding(old, new))
     app = run_app(athena, page="memory")
-    assert "“I live in Graz.”" in words(app)
+    assert "instead of “I" in words(app)
     act(app, "new", "Restore what it replaced")
     assert [one.text for one in athena.memory.list()] == ["I live in Graz."]
 
@@ -115,4 +115,4 @@ def test_names_are_a_graph_whose_labels_end_nothing(athena: Athena, run_app: Run
         pytest.skip("no relation is read without a model")
     assert "Ada Lovelace" in dot(index, theme="dark") and "->" in dot(index, theme="light")
     app = run_app(athena, page="memory")
-    assert "how they relate" in [expander.label for expander in app.expander]
+    assert any("how they relate" in expander.label for expander in app.expander)
