@@ -53,7 +53,7 @@ def evaluate_memory(
     failures: bool = False,
     report: Bars | None = None,
 ) -> MemoryReport:
-    """Play all talks and judge the answers; play those with statements again, unanswered, and judge the facts kept.
+    """Play all talks, judge the answers; play those with statements again, unanswered, and judge the facts.
 
     `only_kept` leaves out the answers: with a language model they take a minute each on a laptop.
     """
