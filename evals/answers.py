@@ -12,7 +12,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from evals.datasets import Question, load_queries, relevant_to, with_texts
-from evals.indexing import Bars, Indexed, dataset_name, index_of, indexed_corpus, progress
+from evals.indexing import Bars, Indexed, index_of, indexed_corpus, progress
 from evals.judging import Heard, Judged, Similarity, groundedness, hear, judge, problem_of
 from evals.metrics import auroc, bootstrap, mean, percentile
 from pipeline.errors import DatasetError
@@ -78,7 +78,7 @@ def evaluate_answers(
     if trulens is not None:
         from evals.trulens import open_recorder  # its errors come before anything is indexed
 
-        recording = open_recorder(trulens, athena, dataset=dataset_name(folder), judge=judge)
+        recording = open_recorder(trulens, athena, dataset=folder.resolve().name, judge=judge)
     own = (
         nullcontext((athena, index_of(athena.store)))
         if indexed
@@ -94,7 +94,7 @@ def evaluate_answers(
             judged = recorder.record(progress(pairs, report, "Recording"))
     found = report_on(
         judgements,
-        dataset=dataset_name(folder),
+        dataset=folder.resolve().name,
         threshold=threshold,
         indexed=index,
         settings=athena.options.model_dump(),

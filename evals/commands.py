@@ -35,7 +35,7 @@ from pipeline.words import counted
 
 if TYPE_CHECKING:
     from evals.answers import AnswersReport
-    from evals.experiments import ExperimentResult
+    from evals.experiments import Experiment, ExperimentResult
     from evals.remembering import MemoryReport
     from evals.retrieval import RetrievalReport
 
@@ -159,9 +159,9 @@ def experiment(
             with counter(err, quiet=as_json) as report:
                 result = run(planned, results=results or RESULTS, flags=flags, say=say, report=report)
             if as_json:
-                print_json(experiment_shape(result))
+                print_json(experiment_shape(planned, result))
             else:
-                title = f"{result.experiment}. {result.title}: {result.dataset}\n"
+                title = f"{planned.name}. {planned.title}: {planned.dataset.name}\n"
                 out.print(title + table(result), markup=False, soft_wrap=True)
 
 
@@ -238,7 +238,7 @@ def memory_text(report: MemoryReport) -> RenderableType:
     return Group(Text(f"{size}; {left_out}", style="bold"), _table(rows), *map(Text, report.failures))
 
 
-def experiment_shape(result: ExperimentResult) -> dict[str, object]:
+def experiment_shape(experiment: Experiment, result: ExperimentResult) -> dict[str, object]:
     """Return what `--json` prints of an experiment: means and intervals, no scores of single questions."""
     configurations = [
         {
@@ -250,5 +250,5 @@ def experiment_shape(result: ExperimentResult) -> dict[str, object]:
         }
         for one in result.configurations
     ]
-    about = {"experiment": result.experiment, "title": result.title, "dataset": result.dataset}
+    about = {"experiment": experiment.name, "title": experiment.title, "dataset": experiment.dataset.name}
     return about | {"configurations": configurations, "comparisons": result.comparisons}

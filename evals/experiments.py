@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -98,10 +98,7 @@ class Result(_Record):
 class ExperimentResult(_Record):
     """The finished configurations of an experiment; the first is the baseline."""
 
-    experiment: str
-    title: str
-    dataset: str
-    conclusion: str = ""
+    experiment: str  # its name
     configurations: tuple[Result, ...]
 
     @property
@@ -162,10 +159,10 @@ def run(
             if say:
                 say(f"{experiment.name}, {named.name}: left out. {error}")
             continue
-        _write(path, _result(experiment, list({**before, **done}.values())))
+        _write(path, _result(experiment, {**before, **done}))
     if not done:
         raise ConfigurationError(f"No configuration of {experiment.name} could be run.", "See above.")
-    result = _result(experiment, list(done.values()))
+    result = _result(experiment, done)
     _write(path, result)
     return result
 
@@ -222,14 +219,8 @@ def _key(experiment: Experiment, named: Named, athena: Athena, flags: Mapping[st
     return whole.hexdigest()[:16]
 
 
-def _result(experiment: Experiment, configurations: Sequence[Result]) -> ExperimentResult:
-    return ExperimentResult(
-        experiment=experiment.name,
-        title=experiment.title,
-        dataset=experiment.dataset.name,
-        conclusion=experiment.conclusion,
-        configurations=tuple(configurations),
-    )
+def _result(experiment: Experiment, found: Mapping[str, Result]) -> ExperimentResult:
+    return ExperimentResult(experiment=experiment.name, configurations=tuple(found.values()))
 
 
 def read_result(path: Path) -> ExperimentResult:

@@ -110,11 +110,6 @@ def _headings(metadata: Mapping[str, Any]) -> str:
     return " > ".join(metadata["heading_path"] if metadata["level"] else ())
 
 
-def dataset_name(folder: Path) -> str:
-    """Return the folder's own name."""
-    return folder.resolve().name
-
-
 @contextmanager
 def indexed_corpus(
     athena: Athena, folder: Path, corpus: Path | None, report: Bars | None, *, splitter: str = SECTIONS

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from evals.experiments import RESULTS, ExperimentResult, load_experiment, read_result
+from evals.experiments import RESULTS, Experiment, ExperimentResult, load_experiment, read_result
 from pipeline.errors import ConfigurationError, DatasetError
 
 PAGE = Path("docs/evaluation.md")
@@ -45,21 +45,22 @@ def page(results: Sequence[ExperimentResult], pictures: Sequence[str]) -> str:
     """Return the Markdown of all experiments; `pictures` are the plots' paths, relative to the page."""
     parts = [HEAD]
     for result, picture in zip(results, pictures, strict=True):
+        experiment, first = load_experiment(result.experiment), result.configurations[0]
         finished = max(one.finished for one in result.configurations)[:10]
         parts += [
-            f"## {result.experiment}. {result.title}\n",
-            f"{result.dataset}: {len(result.configurations[0].scores)} questions; finished {finished}.\n",
+            f"## {experiment.name}. {experiment.title}\n",
+            f"{experiment.dataset.name}: {len(first.scores)} questions; finished {finished}.\n",
             table(result),
-            f"![{result.title}]({picture})\n",
-            f"{result.conclusion}{_missing(result)}\n",
+            f"![{experiment.title}]({picture})\n",
+            f"{experiment.conclusion}{_missing(experiment, result)}\n",
         ]
     return "\n".join(parts)
 
 
-def _missing(result: ExperimentResult) -> str:
+def _missing(experiment: Experiment, result: ExperimentResult) -> str:
     """Name the configurations of the experiment that have no result."""
     there = {one.name for one in result.configurations}
-    found = [one.name for one in load_experiment(result.experiment).configurations if one.name not in there]
+    found = [one.name for one in experiment.configurations if one.name not in there]
     return f" Not run here: {', '.join(found)}." if found else ""
 
 

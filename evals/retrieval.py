@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evals.datasets import Question, load_qrels, load_queries
-from evals.indexing import Bars, dataset_name, indexed_corpus, progress
+from evals.indexing import Bars, indexed_corpus, progress
 from evals.metrics import mean, ndcg_at, percentile, recall_at, reciprocal_rank_at
 from pipeline.answer import Message, Retrieval
 from pipeline.asking.questions import earlier_leads, earlier_question
@@ -75,7 +75,7 @@ def evaluate_retrieval(
             ranking = [indexed.names[passage.section.node_id] for passage in passages]
             scores.append(scores_of(ranking, qrels[query.id]))
     return RetrievalReport(
-        dataset=dataset_name(folder),
+        dataset=folder.resolve().name,
         split=split,
         documents=indexed.documents,
         sentences=indexed.sentences,

@@ -68,7 +68,7 @@ class Written:
 
 
 def questions(most: int) -> dict[str, list[Question]]:
-    """At most `most` questions: half answerable, a quarter unanswerable, and the rest in two kinds."""
+    """Return at most `most` questions; half are answerable, a fifth not; follow-ups; other languages."""
     strangers = load_queries(DATA / "strangers/manuals/test")
     unanswered = [*load_queries(DATA / "near/manuals"), *(q for q in strangers if not q.answerable)]
     leaning = [q for q in load_queries(DATA / "dialogues/test") if q.kind == "leaning"]
@@ -131,7 +131,7 @@ def write(
 
 
 def metrics(rows: Sequence[Written]) -> dict[str, float]:
-    """The shares of the table in docs/decisions/answers.md; nan where there was nothing to measure."""
+    """Return the shares of the table in docs/decisions/answers.md; 0 or nan where nothing was measured."""
     known = [row for row in rows if row.kind in ("answerable", "other language")]
     every = [sentence for row in rows for sentence in row.stated]
     return {
