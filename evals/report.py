@@ -27,8 +27,8 @@ language model: `make evaluate LLM=ollama/NAME`. The configurations are in
 - All are 0 to 1, higher is better, with a 95 % bootstrap interval over questions. ▲ and ▼: better or worse
   than the first row (paired bootstrap, 10,000 resamples, Holm's correction within an experiment, p < .05). No
   mark: noise.
-- Times are those of one machine: compare them within a table only. *words*: of the passages found for a
-  question.
+- Times are rough: other work ran on the machine, and a configuration of two experiments is run once. *words*:
+  of the passages found for a question.
 """
 STYLE: dict[Any, Any] = {
     "font.size": 9,
