@@ -9,7 +9,7 @@ from itertools import groupby
 from pipeline.answer import Answer, Citation, Unit
 from pipeline.answering.excerpts import Excerpt, shown
 from pipeline.words import counted
-from ui.shared.markdown import Span, crumbs, html_of, tag
+from ui.shared.markdown import Span, crumbs, html_of, icon, tag
 
 LAST = re.compile(r"(?:</(?:p|li|ul|ol|td|tr|tbody|table|div|code|pre|blockquote)>\s*)*\Z")
 Quoted = tuple[Unit, Citation]
@@ -26,7 +26,7 @@ def quotes_html(answer: Answer) -> str:
     first = _groups([item for item in found if not item[0].folded], marked=marked)
     if not folded:
         return first
-    label = tag("summary", counted(len(folded), "more passage"))
+    label = tag("summary", counted(len(folded), "more passage"), icon("expand_more"))
     return first + tag("details", label, _groups(folded, marked=marked), class_="fold", data_fold="passages")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -42,9 +41,10 @@ def scope_bar(conversation: Conversation | None, documents: Sequence[DocumentInf
     at = f"{conversation.info.id}-{len(conversation.turns)}" if conversation else "new"
     label = only_in(scope).capitalize() if scope else "Only …"
     chooser = st.popover(plain(label), icon=":material/filter_alt:", type="tertiary", key=f"scope-{at}",
-                         on_change="rerun", help="Ask only some folders or documents")  # fmt: skip
+                         on_change="rerun")  # fmt: skip
     if chooser.open:
         with chooser:
+            st.caption("Ask only what you tick.")
             query = st.text_input("Search documents", key=f"find-{at}", placeholder="Search documents",
                                   label_visibility="collapsed", icon=":material/search:")  # fmt: skip
             ticked = [written(glob) for glob in scope]
@@ -53,17 +53,11 @@ def scope_bar(conversation: Conversation | None, documents: Sequence[DocumentInf
                 documents,
                 ticked,
                 query=query,
-                on_tick=partial(_choose, conversation, documents),
+                on_tick=lambda ticked: set_scope(conversation, globs_of(documents, ticked)),
             )
     if scope:
         st.button("Ask everywhere", type="tertiary", icon=":material/close:", key=f"everywhere-{at}",
                   on_click=set_scope, args=(conversation, ()))  # fmt: skip
-
-
-def _choose(
-    conversation: Conversation | None, documents: Sequence[DocumentInfo], ticked: Sequence[str]
-) -> None:
-    set_scope(conversation, globs_of(documents, ticked))
 
 
 @messages.noticed

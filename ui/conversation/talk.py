@@ -167,7 +167,7 @@ def _tools(turn: Turn, answer: Answer, place: Place, position: int) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"tools-{turn.id}"):
         if text := meta(answer):
             st.caption(plain(text), width="content")
-        if answer.steps and answer.mode != "reply":
+        if answer.steps and kind_of(answer) != "reply":
             how = st.button("How was this found?", icon=":material/account_tree:", type="tertiary",
                             key=f"how-{turn.id}")  # fmt: skip
             if how:

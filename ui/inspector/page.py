@@ -17,6 +17,7 @@ from ui.shared.words import plain
 
 if TYPE_CHECKING:
     from pipeline.answer import Answer, Retrieval
+    from pipeline.nodes import Node
     from pipeline.options import RetrievalOptions
     from pipeline.stores.turns import Turn
 
@@ -81,21 +82,33 @@ def why_not(turn: Turn) -> None:
         st.caption("You will see the step that left a section out.")
         return
     try:
-        paths = [section.metadata["heading_path"] for section in store.document(source).sections]
-        heading = st.selectbox("Its section", [" > ".join(path) for path in paths], key=f"in-{source}")
+        sections = store.document(source).sections
+        paths = [" > ".join(section.metadata["heading_path"]) for section in sections]
+        heading = st.selectbox("Its section", paths, key=f"in-{source}")
         hypothesis = data_of(turn.answer.steps, "embed").get("hypothesis", "")
         found = _search(turn.answer, options_of(turn.answer), hypothesis, ranks=None)
         reason = why(found, store=store, source=source, heading=heading or "")
     except AthenaError as error:
         st.error(plain(str(error)))
         return
-    _show(reason)
-
-
-def _show(reason: Why) -> None:
-    by = "Not indexed" if reason.dropped_by == NOT_INDEXED else f"Left out by: {step_name(reason.dropped_by)}"
-    st.markdown(f"**{by if reason.dropped_by else 'It was selected'}**")
+    named = (section for section, path in zip(sections, paths, strict=True) if path == heading)
+    shown = any(_is_shown(turn.answer, source, section) for section in named)
+    st.markdown(f"**{_fate(reason, shown=shown)}**")
     st.text(reason.explanation)
+
+
+def _is_shown(answer: Answer, source: str, section: Node) -> bool:
+    """Return whether the answer cites a passage of the section."""
+    start, end = int(section.start_char_idx or 0), int(section.end_char_idx or 0)
+    return any(one.source == source and one.start < end and start < one.end for one in answer.citations)
+
+
+def _fate(reason: Why, *, shown: bool) -> str:
+    if reason.dropped_by == NOT_INDEXED:
+        return "Not indexed"
+    if reason.dropped_by:
+        return f"Left out by: {step_name(reason.dropped_by)}"
+    return "The answer shows it" if shown else "Found, but the answer does not show it"
 
 
 # -- what if -----------------------------------------------------------------------------------------------

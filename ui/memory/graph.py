@@ -27,19 +27,21 @@ def graph_of(memory: UserMemory) -> None:
         if memory.index.relations:
             drawn = dot(memory.index, theme=st.context.theme.type or "light")
             with st.expander("Names and how they relate", icon=":material/hub:"):
-                st.graphviz_chart(drawn, width="stretch", alt="Names and how they relate")
+                st.graphviz_chart(drawn, width="content", alt="Names and how they relate")
 
 
 def dot(index: UserIndex, *, theme: str) -> str:
-    """Return the graph of the most frequent names in Graphviz's language."""
+    """Return the graph of the most frequent names that have a relation, in Graphviz's language."""
     text, quiet, line, ground = COLOURS[theme]
-    frequent = [known.id for known in graph.entity_knowledge(index)] or [*index.entities]
-    numbers = {known: f"n{number}" for number, known in enumerate(frequent[:DRAWN])}
     edges: dict[tuple[str, str], list[str]] = {}
     for one in index.relations.values():
         pair = (one.subject_id, one.object_id)
         if pair[0] != pair[1] and one.label not in edges.setdefault(pair, []):
             edges[pair].append(one.label)
+    frequent = [known.id for known in graph.entity_knowledge(index)] or [*index.entities]
+    related = {known for pair in edges for known in pair}
+    drawn = [known for known in frequent if known in related][:DRAWN]
+    numbers = {known: f"n{number}" for number, known in enumerate(drawn)}
     nodes = [f'{number} [label="{_quoted(index.entities[known].name)}"]' for known, number in numbers.items()]
     arrows = [
         f'{numbers[first]} -> {numbers[second]} [label="{_quoted(", ".join(labels))}"]'

@@ -220,5 +220,5 @@ def _what_goes(found: Forgetting) -> None:
             st.text(f"· {shortened(one_line(item), 200)}")
         if (more := len(facts) + len(said) - PREVIEWED) > 0:
             st.caption(f"and {more:,} more")
-    if found.said_in:
+    if set(found.said_in) - set(found.turn_ids):
         st.text("The messages in which you said so are deleted, too.")

@@ -61,7 +61,8 @@ def _what_answers() -> None:
     if choice.name:
         st.markdown(f":material/check_circle: **{plain(choice.name)}** writes the answers.")
     else:
-        st.markdown(f"Answers are quotes: {with_code(in_labels(choice.detail))}")
+        why = "no language model is chosen." if process.settings().llm == NONE else in_labels(choice.detail)
+        st.markdown(f"Answers are quotes: {with_code(why)}")
 
 
 # -- the model ---------------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 // What belongs to the whole page: "/" focuses the question, and on a phone the sidebar makes room for what was
-// chosen in it.
+// chosen in it, and for a page that is touched beside it.
 
 const QUESTION = '[data-testid="stChatInputTextArea"]';
 const CHOSEN = '[data-testid="stSidebar"] :is(.st-key-new, [class*="st-key-open-"]) button, [data-testid="stSidebarNavLink"]';
@@ -19,6 +19,12 @@ export default function (component) {
 }
 
 function makeRoom(event) {
-  if (!event.target.closest?.(CHOSEN) || !window.matchMedia(PHONE).matches) return;
-  setTimeout(() => document.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click());
+  if (!window.matchMedia(PHONE).matches) return;
+  const sidebar = document.querySelector('[data-testid="stSidebar"][aria-expanded="true"]');
+  const beside = event.target.closest?.('[data-testid="stMain"], [data-testid="stBottom"]');
+  setTimeout(() => {
+    if (sidebar && (beside || event.target.closest?.(CHOSEN))) sidebar.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click();
+    // Streamlit keeps an open sidebar for the next visit, which it would cover.
+    for (const key of Object.keys(localStorage)) if (key.startsWith("stSidebarCollapsed-")) localStorage.removeItem(key);
+  });
 }
