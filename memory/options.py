@@ -46,7 +46,7 @@ class MemoryOptions(MemorySettings):
     memory_ltm_size: PositiveInt = 1_000  # long-term memories before the least important are summarised
 
 
-FOUND = "Your messages are found again."
+FOUND = "Athena finds your earlier messages again."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,18 +80,18 @@ PRESETS: Mapping[PresetName, Preset] = {
     for preset in (
         Preset(
             name="none",
-            says="Every message stands alone: nothing is kept or found again.",
+            says="Athena keeps nothing: every message stands alone.",
             history=False,
             recalls=False,
         ),
         Preset(
             name="short_term",
-            says="The conversation is remembered while it goes on, and nothing after it.",
+            says="Athena remembers a conversation while it goes on, and nothing after it.",
             recalls=False,
         ),
         Preset(
             name="agent",
-            says=f"{FOUND} Statements, questions and names are kept.",
+            says=f"{FOUND} It keeps what you state and ask, and names.",
             least_importance=0.3,
             statements=True,
             questions=True,
@@ -101,20 +101,20 @@ PRESETS: Mapping[PresetName, Preset] = {
         ),
         Preset(
             name="inject",
-            says=f"{FOUND} Only what you ask to remember is kept as a fact.",
+            says=f"{FOUND} It keeps a fact only if you ask it to.",
             most=2,
             exchange=True,
         ),
         Preset(
             name="generative",
-            says=f"{FOUND} Statements are kept, rated and reflected on.",
+            says=f"{FOUND} It keeps what you state, rates it, and reflects on it.",
             least_score=0.35,
             statements=True,
             tier="short_term",
         ),
         Preset(
             name="graph",
-            says=f"{FOUND} Statements are kept, and names and their relations as a graph.",
+            says=f"{FOUND} It keeps what you state, and a graph of names and their relations.",
             statements=True,
             entities=20,
             relations=15,

@@ -42,6 +42,7 @@ FLAGS = (
 )
 SERVE = "from athena.settings import Settings; from ui.launch import serve; serve(Settings(), say=print)"
 START_SECONDS = 60
+PHONE = 500  # px of width, below which a window is touched
 COMPLAINT = re.compile(r".*(?:config option|theme\.|[Dd]eprecat).*")
 MISSING = "Chromium is missing. Get it with: apt-get install -y chromium"
 
@@ -174,7 +175,7 @@ def open_app(browser: Browser) -> Iterator[Opener]:
     ) -> App:
         context = browser.new_context(
             viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light",
-            reduced_motion="reduce", accept_downloads=True,
+            reduced_motion="reduce", accept_downloads=True, has_touch=width < PHONE,
         )  # fmt: skip
         context.set_default_timeout(PATIENCE_MS)
         page: Page = context.new_page()

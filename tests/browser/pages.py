@@ -14,9 +14,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 BAD_REQUEST = 400
 PATIENCE_MS = 60_000  # the first question imports LlamaIndex and loads a model, maybe on a busy machine
 LOOK_EVERY_MS = 50
-SCROLLS = (
-    ":root, [data-testid=stMain], [data-testid=stSidebar][aria-expanded=true] [data-testid=stSidebarContent]"
-)
+SCROLLS = ":root, [data-testid=stMain], [data-collapsed=false] [data-testid=stSidebarContent]"
 WIDER = f"""Math.max(
   ...[...document.querySelectorAll('{SCROLLS}')].map((part) => part.scrollWidth - part.clientWidth))"""
 AFTER_TASKS = "() => new Promise((done) => setTimeout(done))"
@@ -111,6 +109,12 @@ class App:
         kept = ["a part of the page was left out"] if self._runs.references else []
         return [*self._elsewhere, *self._errors, *kept]
 
+    @property
+    def width(self) -> int:
+        """The window's width in px."""
+        assert self.page.viewport_size
+        return self.page.viewport_size["width"]
+
     def open(self, path: str = "/") -> None:
         """Go to a page and wait until it stands."""
         self._runs.forget()
@@ -149,6 +153,12 @@ class App:
         if opener.is_visible():
             opener.click()
         expect(self.page.get_by_role("button", name="New conversation")).to_be_in_viewport()
+
+    def go(self, page: str) -> None:
+        """Choose a page in the sidebar, which a narrow window closes after that."""
+        self.show_sidebar()
+        self.page.get_by_test_id("stSidebarNav").get_by_text(page).click()
+        self.ready()
 
     def press(self, name: str) -> None:
         """Click a button, once it can be clicked and no run is under way that this would cut short."""

@@ -60,7 +60,6 @@ def test_the_chat_has_no_serious_problem(quoting: str, open_app: Opener) -> None
     app.answered(1).locator(".chip").first.click()
     expect(app.pane).to_be_visible()
     assert not problems(app.page)
-    app.page.set_viewport_size({"width": 1280, "height": 800})
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -73,8 +72,6 @@ def test_no_page_has_a_serious_problem(quoting: str, open_app: Opener, path: str
 
 def test_under_a_finger_what_streamlit_draws_is_large_enough(quoting: str, open_app: Opener) -> None:
     app = open_app(quoting, width=390, height=844)
-    finger = app.page.context.new_cdp_session(app.page)
-    finger.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
     sidebar = app.page.get_by_test_id("stExpandSidebarButton")
     _can_be_touched(sidebar, app.page.get_by_test_id("stChatInputSubmitButton"))
     sidebar.click()

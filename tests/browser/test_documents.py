@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Opener, serving
+from tests.browser.conftest import WINDOWS, Opener, Window, serving
 from tests.browser.looks import looked_at
 
 NOTE = (
@@ -26,13 +26,14 @@ def changing(indexed: Path, tmp_path: Path) -> Iterator[str]:
         yield address
 
 
+@WINDOWS
 def test_a_collection_is_added_read_asked_and_deleted(
-    changing: str, open_app: Opener, tmp_path: Path
+    changing: str, open_app: Opener, tmp_path: Path, window: Window
 ) -> None:
     good, bad = tmp_path / "greenhouse.md", tmp_path / "bad.md"
     good.write_text(NOTE, encoding="utf-8")
     bad.write_bytes(b"\xff\xfe broken")
-    app = open_app(changing, path="/documents")
+    app = open_app(changing, path="/documents", **window)
     app.upload(good, bad)
     expect(app.job.get_by_text("1 document added")).to_be_visible()
     expect(app.page.get_by_text("bad.md")).to_have_count(1)  # said once
@@ -41,6 +42,10 @@ def test_a_collection_is_added_read_asked_and_deleted(
     row = app.document_row("greenhouse.md")
     expect(row).to_be_visible()
     looked_at(app, "documents")
+    field = app.page.get_by_role("textbox", name="Search documents")
+    field.fill("greenhouse")
+    field.press("Enter")
+    expect(app.page.locator(".tree .row")).to_have_count(1)
     row.get_by_role("button").click()
     reader = app.page.get_by_role("dialog")
     reader.get_by_role("button", name="Light").click()
@@ -48,20 +53,10 @@ def test_a_collection_is_added_read_asked_and_deleted(
     reader.get_by_text("Blue.").click(click_count=3)
     reader.get_by_role("button", name="Ask about this").click()
     expect(app.question).to_have_value("“Blue.”: ")
-    expect(app.page.get_by_role("button", name="Only in greenhouse.md")).to_be_visible()
-    app.page.get_by_role("link", name="Documents").click()
+    expect(app.page.get_by_role("button", name="in greenhouse.md")).to_be_visible()
+    app.go("Documents")
     app.page.get_by_label("Choose Uploads").check()
     app.press("Delete …")
     app.page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(app.document_row("Uploads")).to_have_count(0)
     expect(app.page.get_by_text("4 documents in 1 collection")).to_be_visible()
-
-
-def test_search_and_the_tree_on_a_phone(changing: str, open_app: Opener) -> None:
-    app = open_app(changing, path="/documents", width=390, height=844)
-    expect(app.document_row("systems")).to_be_visible()
-    field = app.page.get_by_role("textbox", name="Search documents")
-    field.fill("alarms")
-    field.press("Enter")
-    expect(app.page.locator(".tree .row")).to_have_count(1)
-    app.fits()

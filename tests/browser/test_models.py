@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Opener, serving
+from tests.browser.conftest import PHONE, WINDOWS, Opener, Window, serving
 from tests.browser.looks import looked_at
-from tests.browser.pages import App
+from tests.browser.pages import App, box
 from tests.servers import Messages, OllamaServer, Reply
 
 LN2 = "The LN2 tank shows OFFLINE, what can be the reason?"
@@ -47,25 +47,37 @@ def served(indexed: Path, tmp_path: Path, **settings: str):  # type: ignore[no-u
     return serving(data_dir, **settings)
 
 
+@WINDOWS
 def test_an_answer_comes_with_its_passages_first_is_stopped_and_survives_its_server(
-    indexed: Path, tmp_path: Path, ollama: OllamaServer, open_app: Opener
+    indexed: Path, tmp_path: Path, ollama: OllamaServer, open_app: Opener, window: Window
 ) -> None:
     with served(indexed, tmp_path, ollama_url=ollama.url, hyde="off") as address:
-        app = open_app(address)
+        app = open_app(address, **window)
         expect(app.page.get_by_text("writes the answers")).to_be_visible()
         app.ask(LN2)
         first = app.answered(1)
         expect(first.locator("strong").first).to_have_text("power switch")
         expect(first.locator(".answer")).to_contain_text("<script>alert('from a model')</script>")
         expect(app.page.locator("img[src=x]")).to_have_count(0)
-        first.locator(".unsupported").first.hover()
+        first.locator(".unsupported").first.focus()
         expect(first.locator(".tip")).to_contain_text("987")
         first.locator(".chip").first.click()
         assert app.cited()
         app.escape()
         expect(app.pane).to_have_count(0)
+        _another_version(app, ollama)
         _stopping(app, ollama)
         _going_away(app, ollama)
+
+
+def _another_version(app: App, ollama: OllamaServer) -> None:
+    ollama.reply_with(Reply(("A breaker is open.",)))
+    app.choose_in(app.page.locator("[class*='st-key-more-']").first, "Answer again")
+    expect(app.answered(1).locator(".answer")).to_contain_text("A breaker is open")
+    place = box(app.turn(1))
+    app.choose_in(app.page.locator("[class*='st-key-more-']").first, "Show another answer")
+    expect(app.answered(1).locator(".answer")).to_contain_text("power switch")
+    assert box(app.turn(1))["y"] == place["y"]
 
 
 def _stopping(app: App, ollama: OllamaServer) -> None:
@@ -77,11 +89,14 @@ def _stopping(app: App, ollama: OllamaServer) -> None:
     app.ask("And the next question?")
     expect(app.page.get_by_test_id("stToast")).to_contain_text("An answer is being written")
     expect(app.question).to_have_value("And the next question?")
-    app.page.get_by_role("link", name="Documents").click()  # other pages do not end an answer
+    app.go("Documents")  # other pages do not end an answer
     expect(app.page.locator(".tree")).to_be_visible()
-    app.page.get_by_role("link", name="Chat").click()
+    app.go("Chat")
     expect(app.turn(2).get_by_role("status")).to_be_visible()
-    app.escape()
+    if app.width < PHONE:
+        app.turn(2).get_by_role("button", name="Stop").click()
+    else:
+        app.page.keyboard.press("Escape")
     expect(app.turn(2)).to_contain_text("You stopped this answer.")
     app.reload()
     expect(app.turn(2)).to_contain_text("You stopped this answer.")
@@ -101,8 +116,8 @@ def _going_away(app: App, ollama: OllamaServer) -> None:
 class Registry(BaseHTTPRequestHandler):
     """An Ollama that has one model, and pulls another in two steps."""
 
-    models = ("tiny:1b",)
-    half, go_on = threading.Event(), threading.Event()
+    models: tuple[str, ...] = ()
+    go_on = threading.Event()
 
     def do_GET(self) -> None:
         self._send({"models": [{"name": name, "model": name, "size": 800_000_000} for name in self.models]})
@@ -117,7 +132,6 @@ class Registry(BaseHTTPRequestHandler):
         self._line(
             {"status": "pulling", "digest": "sha256:a", "total": 2_000_000_000, "completed": 1_000_000_000}
         )
-        self.half.set()
         self.go_on.wait(60)
         type(self).models = ("tiny:1b", "llama3.2:latest")
         self._line({"status": "success"})
@@ -136,12 +150,17 @@ class Registry(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-def test_a_model_is_pulled_with_progress_and_used(indexed: Path, tmp_path: Path, open_app: Opener) -> None:
+@WINDOWS
+def test_a_model_is_pulled_with_progress_and_used(
+    indexed: Path, tmp_path: Path, open_app: Opener, window: Window
+) -> None:
+    Registry.models = ("tiny:1b",)
+    Registry.go_on.clear()
     registry = ThreadingHTTPServer(("127.0.0.1", 0), Registry)
     threading.Thread(target=registry.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{registry.server_port}"
     with served(indexed, tmp_path, ollama_url=url) as address:
-        app = open_app(address, path="/settings")
+        app = open_app(address, path="/settings", **window)
         expect(app.page.get_by_text("0.8 GB")).to_be_visible()
         looked_at(app, "settings")
         app.page.get_by_label("Pull another model").fill("llama3.2")
@@ -154,7 +173,7 @@ def test_a_model_is_pulled_with_progress_and_used(indexed: Path, tmp_path: Path,
         app.page.get_by_role("option", name="ollama/llama3.2:latest", exact=True).click()
         app.press("Save")
         expect(app.page.get_by_text("in use")).to_be_visible()
-        app.page.get_by_role("link", name="Chat").click()
+        app.go("Chat")
         expect(app.page.get_by_text("ollama/llama3.2:latest writes the answers")).to_be_visible()
     registry.shutdown()
     registry.server_close()

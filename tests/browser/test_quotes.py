@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import WINDOWS, Opener, Window
+from tests.browser.conftest import PHONE, WINDOWS, Opener, Window
 from tests.browser.looks import looked_at
 from tests.browser.pages import box
 
@@ -16,8 +16,11 @@ OUTSIDE = "Who won the football world cup in 1998?"
 HOSTILE = "# Pump\n\nThe pump <script>alert('x')</script> runs on 12 V <img src=x onerror=alert(1)>.\n"
 
 
-def test_a_first_question_is_answered_and_its_evidence_walked_through(quoting: str, open_app: Opener) -> None:
-    app = open_app(quoting)
+@WINDOWS
+def test_a_first_question_is_answered_and_its_evidence_walked_through(
+    quoting: str, open_app: Opener, window: Window
+) -> None:
+    app = open_app(quoting, **window)
     expect(app.page.get_by_text("no language model is connected")).to_be_visible()
     looked_at(app, "first-visit")
     app.page.locator(".st-key-suggestions button").first.click()
@@ -30,6 +33,8 @@ def test_a_first_question_is_answered_and_its_evidence_walked_through(quoting: s
     expect(app.pane.locator(".number")).to_have_text("Source 1")
     expect(app.mark.first).to_be_in_viewport()
     looked_at(app, "answer-with-evidence")
+    if window["width"] < PHONE:
+        assert box(app.pane)["width"] == window["width"]  # a sheet
     for number in (2, 3):
         app.page.keyboard.press("ArrowRight")
         expect(app.pane.locator(".number")).to_have_text(f"Source {number}")
@@ -40,6 +45,9 @@ def test_a_first_question_is_answered_and_its_evidence_walked_through(quoting: s
     app.escape()
     expect(app.pane).to_have_count(0)
     expect(turn.locator(".chip.open")).to_have_count(0)
+    chip.click()
+    app.pane.get_by_label("Close").click()
+    expect(chip).to_be_focused()
 
 
 @WINDOWS
@@ -67,18 +75,26 @@ def test_a_conversation_goes_on_is_rated_and_found_again(
     app.show_sidebar()
     app.page.get_by_role("button", name="New conversation").click()
     expect(app.page.locator(".st-key-suggestions")).to_be_visible()
-    if window["width"] < 500:
-        expect(app.page.get_by_test_id("stSidebar")).to_have_attribute("data-collapsed", "true")
+    sidebar = app.page.get_by_test_id("stSidebar")
+    if window["width"] < PHONE:
+        expect(sidebar).to_have_attribute("data-collapsed", "true")
+        app.show_sidebar()
+        app.page.touchscreen.tap(383, 300)
+        expect(sidebar).to_have_attribute("data-collapsed", "true")
+        app.show_sidebar()
+        app.reload()
+        expect(sidebar).to_have_attribute("data-collapsed", "true")
     app.show_sidebar()
     app.page.locator("[class*='st-key-open-'] button").first.click()
     expect(app.page.locator(".turn")).to_have_count(3)
     app.fits()
 
 
+@WINDOWS
 def test_a_question_is_edited_and_its_conversation_deleted_and_brought_back(
-    quoting: str, open_app: Opener
+    quoting: str, open_app: Opener, window: Window
 ) -> None:
-    app = open_app(quoting)
+    app = open_app(quoting, **window)
     app.ask(LN2)
     app.answered(1)
     app.choose_in(app.page.locator("[class*='st-key-more-']").first, "Edit the question")
@@ -86,6 +102,7 @@ def test_a_question_is_edited_and_its_conversation_deleted_and_brought_back(
     field.fill("How long does the oxygen last?")
     app.page.get_by_role("dialog").get_by_role("button", name="Ask").click()
     expect(app.answered(1).locator(".question")).to_contain_text("oxygen")
+    app.show_sidebar()
     row = app.page.locator("[class*='st-key-menu-']").first
     app.choose_in(row, "Rename")
     title = app.page.get_by_role("dialog").get_by_role("textbox")
@@ -100,55 +117,49 @@ def test_a_question_is_edited_and_its_conversation_deleted_and_brought_back(
     expect(app.page.locator(".turn")).to_have_count(1)
 
 
-def test_the_scope_is_narrowed_and_widened(quoting: str, open_app: Opener) -> None:
-    app = open_app(quoting)
+@WINDOWS
+def test_the_scope_is_narrowed_and_widened(quoting: str, open_app: Opener, window: Window) -> None:
+    app = open_app(quoting, **window)
     app.press("Only …")
     tree = app.page.get_by_test_id("stPopoverBody")
-    tree.get_by_label("Choose procedures").check()
-    app.ready()
-    app.page.keyboard.press("Escape")
+    for folder in ("procedures", "reference"):
+        tree.get_by_label(f"Choose {folder}").check()
+        app.ready()
+    assert box(tree)["y"] + box(tree)["height"] <= box(app.question)["y"]
+    app.escape()
     expect(tree).to_have_count(0)
-    expect(app.page.get_by_role("button", name="Only in procedures")).to_be_visible()
+    app.press("Only …")
+    tree.get_by_label("Choose reference").uncheck()
     app.ask("What does code C-105 mean?")
-    turn = app.answered(1)
-    expect(turn.locator(".crumbs").first).to_contain_text("procedures")
-    app.press("Ask everywhere")
+    expect(app.answered(1).locator(".crumbs").first).to_contain_text("procedures")
+    expect(tree).to_have_count(0)
+    app.press("in procedures/")
     app.ask("What does code C-105 mean?")
     expect(app.answered(2).locator(".crumbs").first).to_be_visible()
     expect(app.page.get_by_role("button", name="Only …")).to_be_visible()
 
 
+@WINDOWS
 def test_a_file_dropped_on_the_question_is_asked_and_nothing_of_it_runs(
-    quoting: str, open_app: Opener, tmp_path: Path
+    quoting: str, open_app: Opener, tmp_path: Path, window: Window
 ) -> None:
     file = tmp_path / "pump.md"
     file.write_text(HOSTILE, encoding="utf-8")
-    app = open_app(quoting)
+    app = open_app(quoting, **window)
     app.page.locator("[data-testid='stChatInput'] input[type=file]").set_input_files(file)
     expect(app.page.get_by_test_id("stChatInput")).to_contain_text("pump.md")
     app.ask("What does the pump run on?")
     turn = app.answered(1)
     expect(turn.locator(".quote").first).to_contain_text("12 V")
-    expect(app.page.get_by_role("button", name="Only in pump.md")).to_be_visible()
+    expect(app.page.get_by_role("button", name="in pump.md")).to_be_visible()
     turn.locator(".chip").first.click()
     assert "12 V" in app.cited()
     expect(app.page.locator("img[src=x]")).to_have_count(0)
 
 
-def test_on_a_phone_the_evidence_is_a_sheet(quoting: str, open_app: Opener) -> None:
-    app = open_app(quoting, width=390, height=844, dark=True)
-    app.ask(LN2)
-    app.answered(1).locator(".chip").first.click()
-    expect(app.mark.first).to_be_in_viewport()
-    assert box(app.pane)["width"] == 390
-    app.fits()
-    app.pane.get_by_label("Close").click()
-    expect(app.pane).to_have_count(0)
-    expect(app.turn(1).locator(".chip").first).to_be_focused()
-
-
-def test_why_a_page_was_missed_is_found_out(quoting: str, open_app: Opener) -> None:
-    app = open_app(quoting)
+@WINDOWS
+def test_why_a_page_was_missed_is_found_out(quoting: str, open_app: Opener, window: Window) -> None:
+    app = open_app(quoting, **window)
     app.ask(LN2)
     app.answered(1)
     app.press("How was this found?")
@@ -157,17 +168,20 @@ def test_why_a_page_was_missed_is_found_out(quoting: str, open_app: Opener) -> N
     app.page.get_by_role("tab", name="Why not this section?").click()
     app.page.get_by_role("combobox", name="The document that you expected").click()
     app.page.get_by_role("option", name="reference/alarms-and-codes.md").click()
-    expect(app.page.get_by_text(re.compile("Left out by|The answer shows it|Not found"))).to_be_visible()
+    expect(app.page.get_by_text(re.compile("Left out by|show it"))).to_be_visible()
     app.page.get_by_role("tab", name="What if").click()
     app.press("Search again")
     expect(app.page.get_by_test_id("stVegaLiteChart").first).to_be_visible()
 
 
-def test_what_is_remembered_is_listed_pinned_and_forgotten(quoting: str, open_app: Opener) -> None:
-    app = open_app(quoting)
+@WINDOWS
+def test_what_is_remembered_is_listed_pinned_and_forgotten(
+    quoting: str, open_app: Opener, window: Window
+) -> None:
+    app = open_app(quoting, **window)
     app.ask("Remember that my harbour pass expires in May.")
     app.answered(1)
-    app.page.get_by_role("link", name="Memory").click()
+    app.go("Memory")
     fact = app.page.locator("[class*='st-key-memory-row-']")
     expect(fact).to_contain_text("my harbour pass expires in May")
     looked_at(app, "memory")
@@ -182,7 +196,9 @@ def test_what_is_remembered_is_listed_pinned_and_forgotten(quoting: str, open_ap
 def test_two_windows_and_a_second_question_lose_nothing(quoting: str, open_app: Opener) -> None:
     app = open_app(quoting)
     app.ask(LN2)
+    app.page.keyboard.type("And then?\n")  # within the same round trip
     app.answered(1)
+    expect(app.turn(1).locator(".question")).to_contain_text(LN2)
     other = open_app(quoting, path=app.page.url.removeprefix(quoting))
     other.ask("How long does the oxygen last?")
     other.answered(2)

@@ -60,15 +60,6 @@ def test_the_first_visit_says_what_can_be_asked_and_what_answers(athena: Athena,
     assert [button.label for button in app.button if button.key.startswith("ask-")] == ["Crew", "Valves"]
 
 
-def test_a_question_is_answered_stored_and_in_the_address(athena: Athena, run_app: Run) -> None:
-    app = run_app(athena)
-    conversation = asked(app, "Why is the LN2 tank OFFLINE?")
-    [html] = turns(app)
-    assert "switch is off" in html and app.query_params["c"] in (conversation, [conversation])
-    assert turns(run_app(athena, c=conversation)) == [html]
-    assert "quotes, no model" in words(app) and titles(app) == ["Why is the LN2 tank OFFLINE?"]
-
-
 def test_a_failed_start_says_what_to_do(empty_athena: Athena, run_app: Run) -> None:
     app = run_app(empty_athena)
     app.chat_input[0].set_value("Why?").run()

@@ -39,8 +39,8 @@ def scope_bar(conversation: Conversation | None, documents: Sequence[DocumentInf
     scope = conversation.info.scope if conversation else kept(NextScope).globs
     # Another key after each answer: the tree is closed then.
     at = f"{conversation.info.id}-{len(conversation.turns)}" if conversation else "new"
-    label = only_in(scope).capitalize() if scope else "Only …"
-    chooser = st.popover(plain(label), icon=":material/filter_alt:", type="tertiary", key=f"scope-{at}",
+    # Its label stays: with another one it would be another widget, and closed.
+    chooser = st.popover("Only …", icon=":material/filter_alt:", type="tertiary", key=f"scope-{at}",
                          on_change="rerun")  # fmt: skip
     if chooser.open:
         with chooser:
@@ -56,8 +56,9 @@ def scope_bar(conversation: Conversation | None, documents: Sequence[DocumentInf
                 on_tick=lambda ticked: set_scope(conversation, globs_of(documents, ticked)),
             )
     if scope:
-        st.button("Ask everywhere", type="tertiary", icon=":material/close:", key=f"everywhere-{at}",
-                  on_click=set_scope, args=(conversation, ()))  # fmt: skip
+        chosen = plain(only_in(scope).removeprefix("only "))
+        st.button(chosen, type="tertiary", icon=":material/close:", key=f"everywhere-{at}",
+                  help="Ask everywhere", on_click=set_scope, args=(conversation, ()))  # fmt: skip
 
 
 @messages.noticed

@@ -103,7 +103,7 @@ def get(conversation_id: str) -> Conversation:
         )
     if found.info.user != user():
         raise UnknownConversation(
-            f"That conversation belongs to “{found.info.user}”.", "Switch to that user."
+            f"That conversation belongs to “{found.info.user}”.", "Begin another conversation."
         )
     return found
 

@@ -141,7 +141,7 @@ def options_of(answer: Answer) -> RetrievalOptions:
 def _controls(now: RetrievalOptions) -> RetrievalOptions:
     left, right = st.columns(2)
     alpha = left.slider("Words (0) or meaning (1)", 0.0, 1.0, now.alpha, 0.05)
-    top_k = left.slider("Most passages", 1, 30, now.top_k)
+    top_k = left.slider("Passages at most", 1, 30, now.top_k)
     rerank = right.checkbox("Rerank with the cross-encoder", now.rerank)
     return now.but(alpha=alpha, top_k=top_k, rerank=rerank)
 

@@ -93,7 +93,7 @@ def _choose(key: str) -> None:
     chosen = SWITCH.get(entered(key))
     if chosen:
         process.change_settings({"memory": chosen})
-        st.toast("Saved for the messages from now on.", icon=":material/check_circle:")
+        st.toast("Saved. It applies from your next message on.", icon=":material/check_circle:")
 
 
 # -- the list ----------------------------------------------------------------------------------------------

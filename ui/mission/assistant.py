@@ -41,7 +41,7 @@ def assistant(game: Game, *, put: Callable[[str, int], None]) -> None:
         if conversation is not None and (conversation.turns or run):
             turns(
                 conversation, run, working=working, on_ask=partial(_asked, game.level.id),
-                commands=Commands(tuple(game.ship.commands), put),
+                commands=Commands(tuple(game.ship.commands) if game.outcome is Outcome.RUNNING else (), put),
             )  # fmt: skip
         elif not silent:
             _greeting(game, persona)

@@ -29,8 +29,8 @@ KEY_HELP = (
     "and never shown again. If you change the address, enter the key again."
 )
 
-EMPTY = "Nothing was asked yet. You will see questions and tokens here."
-ESTIMATED = "~ was counted here: the model's server did not report all tokens."
+EMPTY = "You have not asked anything yet. Your questions and their tokens will be counted here."
+ESTIMATED = "~ is an estimate: the model's server did not report all tokens."
 UNKNOWN = "–"
 KEYS = get_args(UsageKey)
 
@@ -140,7 +140,7 @@ def _origin(name: str, settings: Settings) -> None:
     if name in settings.fixed:
         st.caption(f"`ATHENA_{name.upper()}` was set when the server was started: change it there.")
     else:
-        st.caption("It belongs to the key, which was set with the server: change it there.")
+        st.caption("Its key was set when the server was started: change the address there, too.")
 
 
 def _changed(given: Mapping[str, str], settings: Settings, open_to_change: frozenset[str]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 INDEXING = "indexing"
 LOOK_EVERY = 0.4  # seconds between two looks at the progress
 UNEXPECTED = AthenaError(
-    "It ended unexpectedly.", "Try again. The terminal that runs Athena shows what happened."
+    "The work ended unexpectedly.", "Try again. The terminal that runs Athena shows what happened."
 )
 STAGES = {
     "reading": "Reading",

@@ -1,4 +1,4 @@
-"""The Documents page: adding files, the tree, reading, asking about a selection, deleting."""
+"""The Documents page: adding files, the tree, reading, looking for changes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from streamlit.testing.v1 import AppTest
 
 from athena import Athena
 from tests.ui.conftest import component_data, use, words
-from ui.documents import page
 from ui.shared.jobs import jobs
 
 Run = Callable[..., AppTest]
@@ -64,17 +63,6 @@ def test_a_file_that_cannot_be_read_is_named_once_and_not_kept(athena: Athena, r
     app = added(run_app(athena, page="documents"), "bad.md", b"\xff\xfe broken")
     assert words(app).count("bad.md") == 1
     assert not [*(athena.settings.data_dir / "uploads").rglob("bad.md")]
-
-
-def test_documents_are_deleted_together_after_a_question(athena: Athena, run_app: Run) -> None:
-    app = run_app(athena, page="documents")
-    app.session_state[page.Chosen.__name__].paths = ("@manuals/",)
-    app.run()
-    assert "2 documents chosen" in words(app)
-    app.button(key="delete-chosen").click().run()
-    assert "your folders stay" in words(app) and len(sources(athena)) == 2
-    app.button(key="discard-documents").click().run()
-    assert not app.exception and sources(athena) == []
 
 
 def test_changes_are_looked_for_in_the_known_folders(athena: Athena, run_app: Run) -> None:

@@ -69,19 +69,6 @@ def test_every_level_is_a_card(athena: Athena, games: Games, run_app: RunApp) ->
     assert labels["mixture"] == "Begin"
 
 
-def test_a_level_begins_with_its_story(athena: Athena, games: Games, run_app: RunApp) -> None:
-    app = run_app(athena, page="mission")
-    app.button(key="choose-ln2-tank").click().run()
-    assert not app.exception
-    (console,) = component_data(app, "console")
-    assert (console["level"], console["lines"], console["over"]) == ("ln2-tank", [], "")
-    story = "\n".join(console["intro"])
-    assert the_story().beginning[0] in story and "alone aboard Halcyon" in story
-    (strip,) = component_data(app, "strip")
-    assert strip["clock"] == "09:12"
-    assert {alarm["code"] for alarm in strip["alarms"]} >= {"C-011", "C-112"}
-
-
 def test_hints_come_in_steps(athena: Athena, games: Games, run_app: RunApp) -> None:
     game = saved(games)
     app = run_app(athena, page="mission", level="ln2-tank")

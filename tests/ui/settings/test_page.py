@@ -129,7 +129,7 @@ def _until(holds: Callable[[], bool]) -> bool:
 
 
 def test_usage_counts_and_says_what_is_not_known(athena: Athena, run_app: Run) -> None:
-    assert "Nothing was asked" in words(run_app(athena, page="settings"))
+    assert "not asked anything" in words(run_app(athena, page="settings"))
     conversation = athena.conversations.create("Valves").info.id
     used = Usage(1200, 30, estimated=True, model="ollama/x")
     athena.conversations.save_turn(

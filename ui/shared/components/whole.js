@@ -3,6 +3,8 @@
 
 const QUESTION = '[data-testid="stChatInputTextArea"]';
 const CHOSEN = '[data-testid="stSidebar"] :is(.st-key-new, [class*="st-key-open-"]) button, [data-testid="stSidebarNavLink"]';
+const BESIDE = '[data-testid="stMain"], [data-testid="stBottom"]';
+const COLLAPSE = '[data-testid="stSidebar"][data-collapsed="false"] [data-testid="stSidebarCollapseButton"] button';
 const PHONE = "(max-width: 768px)"; // where the sidebar lies over the page
 
 export default function (component) {
@@ -20,10 +22,9 @@ export default function (component) {
 
 function makeRoom(event) {
   if (!window.matchMedia(PHONE).matches) return;
-  const sidebar = document.querySelector('[data-testid="stSidebar"][aria-expanded="true"]');
-  const beside = event.target.closest?.('[data-testid="stMain"], [data-testid="stBottom"]');
+  const makes = event.target.closest?.(`${CHOSEN}, ${BESIDE}`);
   setTimeout(() => {
-    if (sidebar && (beside || event.target.closest?.(CHOSEN))) sidebar.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click();
+    if (makes) document.querySelector(COLLAPSE)?.click();
     // Streamlit keeps an open sidebar for the next visit, which it would cover.
     for (const key of Object.keys(localStorage)) if (key.startsWith("stSidebarCollapsed-")) localStorage.removeItem(key);
   });
