@@ -136,7 +136,6 @@ def test_the_scope_is_narrowed_and_widened(quoting: str, open_app: Opener, windo
     app.press("in procedures/")
     app.ask("What does code C-105 mean?")
     expect(app.answered(2).locator(".crumbs").first).to_be_visible()
-    expect(app.page.get_by_role("button", name="Only …")).to_be_visible()
 
 
 @WINDOWS

@@ -12,8 +12,11 @@ export default function (component) {
     node.append(element("div", { class: "tip", role: "tooltip", id: "tip", hidden: true }));
   });
   acting(root, send);
-  root.onmouseover = root.onfocusin = (event) => tip(root, event.target.closest(".chip, .unsupported"));
-  root.onmouseleave = root.onfocusout = () => tip(root, null);
+  if (!root.tips) {
+    root.tips = true;
+    for (const name of ["mouseover", "focusin"]) root.addEventListener(name, (event) => tip(root, event.target.closest(".chip, .unsupported")));
+    for (const name of ["mouseleave", "focusout"]) root.addEventListener(name, () => tip(root, null));
+  }
   showOpen(root, parentElement, data.open);
   return onKeys(parentElement, (event) => {
     if (event.key !== "Escape" || event.defaultPrevented || !root.querySelector("[data-act=stop]:not([disabled])")) return;
