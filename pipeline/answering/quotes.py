@@ -16,6 +16,7 @@ from pipeline.answer import Citation, Retrieval, Unit
 from pipeline.answering.blocks import Block, PassageLeaves, blocks_of
 from pipeline.answering.citations import citation_of
 from pipeline.answering.sentence_scores import Floats, sentence_chances, sentence_signals
+from pipeline.finding.merging import join_introductions
 from pipeline.finding.passages import passage_leaves
 from pipeline.finding.reranking import best_window
 from pipeline.models.base import CrossEncoder, Encoder
@@ -23,7 +24,7 @@ from pipeline.nodes import Node, ScoredNode
 from pipeline.stores.base import DocumentStore
 
 # docs/decisions/quoting.md has the measurements.
-MOST_CHARACTERS = 900  # of a quote
+MOST_CHARACTERS = 1200  # of a quote
 COST = 1e-5  # chance that each character of a longer quote must add
 ENOUGH = 0.35  # chance that the quotes shown have the answer; the others are folded
 WORTH_QUOTING = 0.005  # of the best quote's chance; quotes below are left out
@@ -110,8 +111,9 @@ def choose_quotes(
 
 def quotable(retrieval: Retrieval, store: DocumentStore) -> list[PassageLeaves]:
     """Return each passage with those leaves that are in its text: the document may have changed since."""
-    leaves = passage_leaves(retrieval.passages, store=store)
-    every = [PassageLeaves(passage, tuple(leaves[passage.section.node_id])) for passage in retrieval.passages]
+    passages = join_introductions(retrieval.passages, store)
+    leaves = passage_leaves(passages, store=store)
+    every = [PassageLeaves(passage, tuple(leaves[passage.section.node_id])) for passage in passages]
     found = [
         replace(
             item,

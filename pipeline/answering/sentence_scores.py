@@ -1,6 +1,6 @@
 """How likely each sentence, row, step or code block of the passages is to answer a question.
 
-Commit 7fe762fc fitted the weights; docs/decisions/quoting.md says on which questions.
+docs/decisions/quoting.md says on which questions the weights were chosen.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from itertools import accumulate, chain
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.analysis import content_terms, leaf_terms, text_terms
-from pipeline.answering.blocks import PassageLeaves, blocks_of
+from pipeline.analysis import content_terms, leaf_terms
+from pipeline.answering.blocks import PassageLeaves
 from pipeline.stores.base import Vector
 
 Floats = NDArray[np.float64]
@@ -22,11 +22,10 @@ Terms = frozenset[str]
 
 WEIGHTS: Mapping[str, float] = {
     "closeness": 2.2,  # cosine of the leaf and the question
-    "neighbour": 1.7,  # the higher cosine of the leaves before and after it in its section
+    "neighbour": 1.0,  # the higher cosine of the leaves before and after it in its section
     "coverage": 1.4,  # share of the question's terms in the leaf; a rarer term weighs more
-    "context": 1.0,  # the same share in the leaf's block and headings
     "section": 2.5,  # score of the leaf's section, as a share of the best passage's
-    "search": 2.2,  # score of the leaf in the search, as a share of the best leaf's
+    "search": 1.5,  # score of the leaf in the search, as a share of the best leaf's
     "length": 0.6,  # logarithm of its length in words
 }
 SIGNALS = tuple(WEIGHTS)
@@ -52,7 +51,7 @@ def sentence_signals(
     columns = (
         near,
         _neighbours([leaf.section_id for leaf in leaves], near),
-        *_coverage(question, found),
+        _coverage(question, found),
         _shares(sections, [item.passage.score for item in found]),
         _shares([hits.get(leaf.node_id, 0.0) for leaf in leaves], hits.values()),
         [math.log1p(min(len(leaf.text) / WORD, MOST_WORDS)) for leaf in leaves],
@@ -72,25 +71,13 @@ def _neighbours(sections: Sequence[str], near: Sequence[float]) -> list[float]:
     ]
 
 
-def _coverage(question: str, found: Sequence[PassageLeaves]) -> tuple[list[float], list[float]]:
-    """Return the weighted share of the question's terms in each leaf, and in its block and headings."""
+def _coverage(question: str, found: Sequence[PassageLeaves]) -> list[float]:
+    """Return the weighted share of the question's terms in each leaf."""
     terms = frozenset(content_terms(question))
-    own = [[terms & leaf_terms(leaf) for leaf in item.leaves] for item in found]
-    in_context: list[Terms] = []
-    for item, texts in zip(found, own, strict=True):
-        for block in blocks_of(item):
-            language = item.leaves[block.first].metadata.get("language", "en")
-            headings = text_terms(" ".join(item.leaves[block.first].metadata["heading_path"]), language)
-            context = (terms & headings).union(*texts[block.first : block.last + 1])
-            in_context += [context] * (block.last + 1 - block.first)
-    in_leaves = list(chain.from_iterable(own))
-    weight = _term_weights(in_leaves)
+    own = [terms & leaf_terms(leaf) for item in found for leaf in item.leaves]
+    weight = _term_weights(own)
     total = sum(weight.values()) or 1.0
-    shares = (
-        [sum(weight.get(term, 0.0) for term in text) / total for text in texts]
-        for texts in (in_leaves, in_context)
-    )
-    return next(shares), next(shares)
+    return [sum(weight[term] for term in text) / total for text in own]
 
 
 def _term_weights(texts: Sequence[Terms]) -> dict[str, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import permutations
 
 from pipeline.answer import Passage
 from pipeline.errors import UnknownDocument
@@ -63,12 +64,52 @@ def _merged(passages: list[Passage], heading: Heading, found: int, store: Docume
     inside = [passage for passage in passages if {*ids}.issuperset(passage.section_ids)]
     if not inside or not is_merged(found, len({_heading(one)[: len(heading) + 1] for one in family})):
         return passages
-    text, shown = _text(family, document.text)
-    if len(text.split()) > MOST_WORDS or any(passage.section.text not in text for passage in inside):
+    if len(document.text[family[0].start_char_idx : family[-1].end_char_idx].split()) > MOST_WORDS:
         return passages
-    first, scores = inside[0], {id_: p.score_of(id_) for p in inside for id_ in p.section_ids}
-    last = family[-1]
-    names = {"heading_path": [*heading[1:]], "end_line": last.metadata["end_line"], "shown": shown}
+    return _joined(passages, inside, family, document.text, heading[1:])
+
+
+def join_introductions(passages: Sequence[Passage], store: DocumentStore) -> list[Passage]:
+    """Return the passages; of a heading's own text and the section right below it, both found, they make one.
+
+    An introduction says that there are three methods; the section below it has the first of them.
+    """
+    joined = list(passages)
+    for upper, lower in permutations(passages, 2):
+        above, below = _heading(upper.section), _heading(lower.section)
+        pair = [passage for passage in joined if passage is upper or passage is lower]
+        if len(pair) < 2 or above == below or below[: len(above)] != above:
+            continue
+        try:
+            document = store.document(above[0])
+        except UnknownDocument:
+            continue
+        ids = [section.node_id for section in document.sections]
+        members = (*upper.section_ids, *lower.section_ids)
+        start = ids.index(members[0]) if members[0] in ids else 0
+        if tuple(ids[start : start + len(members)]) == members:
+            family = document.sections[start : start + len(members)]
+            joined = _joined(joined, pair, family, document.text, above[1:])
+    return joined
+
+
+def _joined(
+    passages: Sequence[Passage],
+    inside: Sequence[Passage],
+    family: Sequence[StoredNode],
+    document_text: str,
+    heading_path: Sequence[str],
+) -> list[Passage]:
+    """Return the passages with one for a family of sections in the place of the first of those `inside` it.
+
+    It keeps that one's id and scores. The passages stay as they are if the document has changed.
+    """
+    text, shown = _text(family, document_text)
+    if any(passage.section.text not in text for passage in inside):
+        return [*passages]
+    first, last, ids = inside[0], family[-1], tuple(section.node_id for section in family)
+    scores = {id_: passage.score_of(id_) for passage in inside for id_ in passage.section_ids}
+    names = {"heading_path": [*heading_path], "end_line": last.metadata["end_line"], "shown": shown}
     parent = replace(
         family[0],
         node_id=first.section.node_id,

@@ -55,6 +55,14 @@ def test_a_short_section_is_quoted_whole(tmp_path: Path) -> None:
     assert (quote.citation.quote, quote.unit.lead, quote.unit.cut(quote.citation)) == (steps, "", ("", ""))
 
 
+def test_an_introduction_is_quoted_with_the_first_method_below_it(tmp_path: Path) -> None:
+    intro = "The admin forgot the password: there are two methods to reset the password."
+    methods = f"## In a container\n\nReset it with `helper`.\n\n## In a stack\n\n{MORE} {MORE}\n"
+    store = make_store(tmp_path, {"reset.md": f"# Reset the password\n\n{intro}\n\n{methods}"})
+    quote = quotes_for(store, "The admin forgot the password, how can I reset it?")[0]
+    assert quote.citation.quote == f"{intro}\n\n## In a container\n\nReset it with `helper`."
+
+
 def test_the_steps_of_a_whole_procedure_answer_together(tmp_path: Path) -> None:
     store = make_store(tmp_path, {"a.md": f"# Load\n\n{MORE}\n\nLoad it:\n\n1. Open it.\n2. Load it.\n"})
     unit = quotes_for(store, "How do I load it?")[0].unit

@@ -34,7 +34,6 @@ def test_each_signal_is_computed_by_hand() -> None:
     coverage = column(values, "coverage")
     assert coverage[:2] == pytest.approx([0.5, 0.5])  # "fan" and "turn" are equally rare
     assert coverage[2] == 0.0
-    assert column(values, "context")[:3] == pytest.approx([1.0] * 3)  # one list with its lead
     assert column(values, "length")[0] < column(values, "length")[1]
 
 

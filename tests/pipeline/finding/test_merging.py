@@ -10,7 +10,7 @@ import pytest
 from pipeline.answer import Passage
 from pipeline.errors import UnknownDocument
 from pipeline.finding import merging
-from pipeline.finding.merging import merge_up
+from pipeline.finding.merging import join_introductions, merge_up
 from pipeline.nodes import StoredNode
 from pipeline.steps.records import Step
 from pipeline.stores.base import DocumentInfo, StoredDocument
@@ -104,3 +104,28 @@ def test_long_headings_and_changed_documents_stay_as_they_are(monkeypatch: pytes
         assert run(found, other)[0] == found
     monkeypatch.setattr(merging, "MOST_WORDS", 10)
     assert run(found, stored)[0] == found
+
+
+@pytest.mark.parametrize(
+    ("ids", "members"),
+    [
+        (("dark", "intro"), [("intro", "dark")]),  # deeper, and the next section
+        (("battery", "fix", "other"), [("battery", "other"), ()]),
+        (("intro", "fix"), [(), ()]),  # others stand between them
+        (("dark", "cause"), [(), ()]),  # neither heading is above the other
+    ],
+)
+def test_an_introduction_and_the_section_below_it_are_one(
+    ids: tuple[str, ...], members: list[tuple[str, ...]]
+) -> None:
+    found = join_introductions(passages(*ids), Sections(document()))  # type: ignore[arg-type]
+    assert [passage.members for passage in found] == members
+    section, text = found[0].section, document().text
+    assert section.text == text[section.start_char_idx : section.end_char_idx]
+    assert (section.node_id, found[0].score) == (ids[0], 0.9)
+
+
+def test_an_introduction_stays_alone_where_its_document_changed_or_went() -> None:
+    found, changed = passages("intro", "dark"), document()
+    for stored in (None, replace(changed, text=changed.text.replace("ship", "boat"))):
+        assert join_introductions(found, Sections(stored)) == found  # type: ignore[arg-type]
