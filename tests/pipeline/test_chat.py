@@ -138,14 +138,14 @@ def test_with_a_model_the_verdict_only_warns(new_chat: NewChat) -> None:
 
 @pytest.mark.parametrize(
     "message",
-    ["How do I get started?", "help", "how does this work", "give me an example", "No route to host"],
+    ["How do I get started?", "help", "give me an example", "No route to host", "Why does `a; b` hum?"],
 )
 @pytest.mark.parametrize("with_model", [False, True])
 def test_no_message_but_a_greeting_is_answered_without_a_search(
     new_chat: NewChat, message: str, with_model: bool
 ) -> None:
     events = new_chat(llm=FakeLLM(["The fan hums."]) if with_model else None).ask(message)
-    assert "search" in [step.name for step in steps_of(events)]
+    assert [step.name for step in steps_of(events)].count("search") == 1
     assert isinstance(events[-1], AnswerFinished)
     assert events[-1].answer.mode != "reply"
 
