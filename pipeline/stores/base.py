@@ -6,12 +6,13 @@ a backend crosses this line: nodes are those of `pipeline/nodes.py`, vectors are
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from pipeline.analysis import analyse_query
 from pipeline.errors import ManifestMismatch
@@ -228,6 +229,20 @@ def sentences_by_section(store: DocumentStore, section_ids: Collection[str]) -> 
         known: [found[id_] for id_ in section.sentence_ids if id_ in found]
         for known, section in sections.items()
     }
+
+
+# -- metadata as it is stored: a sentence's lacks its section's, as long headings would be repeated ---------
+
+
+def own_metadata(metadata: Mapping[str, Any], above: Mapping[str, Any]) -> str:
+    """Return the metadata that differ from the section's, as JSON; null where only the section has a key."""
+    own = {key: value for key, value in metadata.items() if key not in above or above[key] != value}
+    return json.dumps(own | dict.fromkeys(above.keys() - metadata.keys()), ensure_ascii=False, default=str)
+
+
+def whole_metadata(own: str, above: Mapping[str, Any]) -> dict[str, Any]:
+    """The metadata of a node, from its own and that of its section."""
+    return {key: value for key, value in {**above, **json.loads(own)}.items() if value is not None}
 
 
 # -- what an index was made with ------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from pipeline.errors import StoreUnavailable, extra_for
@@ -20,7 +21,7 @@ CLEAR = "MATCH (node:Entity {owner: $owner}) DETACH DELETE node"
 ENTITIES = "UNWIND $rows AS row CREATE (node:Entity {owner: $owner}) SET node += row"
 RELATIONS = """
     UNWIND $rows AS row
-    MATCH (a:Entity {owner: $owner, id: row.subject}), (b:Entity {owner: $owner, id: row.object})
+    MATCH (a:Entity {owner: $owner, id: row.subject_id}), (b:Entity {owner: $owner, id: row.object_id})
     CREATE (a)-[:RELATES_TO {label: row.label, at: row.at, memory: row.memory}]->(b)
 """
 USER = "neo4j"
@@ -54,13 +55,7 @@ def _rows(known: UserMemories) -> tuple[list[dict[str, Any]], list[dict[str, Any
     entities = [{"id": item.id, "name": item.name, "type": item.type} for item in known.entities]
     ids = {item.id for item in known.entities}
     relations = [
-        {
-            "subject": item.subject_id,
-            "object": item.object_id,
-            "label": item.label,
-            "at": item.at,
-            "memory": texts.get(item.memory_id, ""),
-        }
+        asdict(item) | {"memory": texts.get(item.memory_id, "")}
         for item in known.relations
         if {item.subject_id, item.object_id} <= ids
     ]

@@ -13,10 +13,9 @@ from dataclasses import asdict, astuple
 from typing import Any, NamedTuple
 
 from pipeline.nodes import Node, StoredNode
-from pipeline.stores.base import Hit, Manifest, NewDocument, Ranking, check_manifest
+from pipeline.stores.base import Hit, Manifest, NewDocument, check_manifest, own_metadata, whole_metadata
 from pipeline.stores.embedded.database import as_json
 from pipeline.stores.globs import Globs, matches
-from pipeline.stores.metadata import own_metadata, whole_metadata
 
 STORED_VECTORS = "<f2"
 """Half precision: half the file, and cosines within 0.0002 of those of float32."""
@@ -88,7 +87,7 @@ def node_metadata(row: tuple[Any, ...]) -> dict[str, Any]:
     return whole_metadata(row[4], json.loads(row[9]) if row[9] else {})
 
 
-def rankings(connection: sqlite3.Connection, *found: Sequence[Scored]) -> list[Ranking]:
+def rankings(connection: sqlite3.Connection, *found: Sequence[Scored]) -> list[tuple[Hit, ...]]:
     """Rankings of found numbers; those that are not stored any more are dropped."""
     numbers = {number for scored in found for number, _ in scored}
     rows = connection.execute(_IDS, (as_json(sorted(numbers)),))

@@ -5,6 +5,7 @@ Timeouts, retries, read preferences and consistency are the drivers' and the ser
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -110,6 +111,7 @@ class Connections:
     def _client(self) -> WeaviateClient:
         url, key = urlsplit(self.addresses.weaviate_url), self.addresses.weaviate_api_key
         host, is_secure = url.hostname or "", url.scheme == "https"
+        logging.getLogger("weaviate-client").setLevel(logging.WARNING)  # not each retry
         return connect_to_custom(
             http_host=host,
             http_port=url.port or (443 if is_secure else 80),

@@ -45,6 +45,12 @@ _CASES: tuple[tuple[str, type[AthenaError], str, str], ...] = (
         "Free space there; it then accepts writes again, or set Weaviate's shards to READY.",
     ),
     (
+        "could not find class",
+        StoreError,
+        "lacks the index that MongoDB names",
+        "Make it again with `athena ingest FOLDER --rebuild`.",
+    ),
+    (
         "connectionfailure|transporterror|startuperror|weaviateconnectionerror|grpcunavailable|timeout|"
         "closedclient|retryerror|deadline exceeded|failed to connect|unavailable",
         StoreUnavailable,

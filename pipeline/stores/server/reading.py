@@ -6,15 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Collection as Ids
 from dataclasses import asdict, fields
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from weaviate import WeaviateClient
 from weaviate.classes.query import Filter
 
 from pipeline.nodes import StoredNode
-from pipeline.stores.base import DocumentInfo, Level, NewDocument
-from pipeline.stores.metadata import own_metadata, whole_metadata
-from pipeline.stores.server.connections import Connections, Db, Record, in_parts
+from pipeline.stores.base import DocumentInfo, Level, NewDocument, own_metadata, whole_metadata
+from pipeline.stores.server.connections import Connections, Db, Record, Result, in_parts
 from pipeline.stores.server.index import read_index
 from pipeline.stores.server.schema import collection_names
 
@@ -22,9 +21,6 @@ MOST_RESULTS = 10_000
 """Weaviate's default QUERY_MAXIMUM_RESULTS: the most objects that a query returns."""
 
 READINGS = 5
-
-Found = TypeVar("Found")
-
 INFO = tuple(field.name for field in fields(DocumentInfo) if field.name != "source")
 
 
@@ -75,8 +71,8 @@ def section_records(document: NewDocument, version: str) -> Iterator[Record]:
 
 
 def read_with_versions(
-    database: Db, read: Callable[[], Found], sources_of: Callable[[Found], Iterable[str]]
-) -> tuple[Found, dict[str, str]]:
+    database: Db, read: Callable[[], Result], sources_of: Callable[[Result], Iterable[str]]
+) -> tuple[Result, dict[str, str]]:
     """What `read` returns, and the visible versions of its documents by source.
 
     A version is whole in both servers before the generation rises to the number that the document's record
@@ -87,12 +83,8 @@ def read_with_versions(
         index = read_index(database)
         generation = index.generation if index else 0
         found = read()
-        records = [
-            record
-            for some in in_parts(sources_of(found))
-            for record in database["documents"].find({"_id": {"$in": some}}, {"version": 1, "generation": 1})
-            if record["version"]
-        ]
+        visible = {"_id": {"$in": [*sources_of(found)]}, "version": {"$ne": ""}}
+        records = [*database["documents"].find(visible, {"version": 1, "generation": 1})]
         if all(record.get("generation", 0) <= generation for record in records):
             break
     return found, {record["_id"]: record["version"] for record in records}
@@ -100,11 +92,9 @@ def read_with_versions(
 
 def read_sections(database: Db, node_ids: Ids[str]) -> dict[str, StoredNode]:
     """Visible sections by id."""
-    parts = [*in_parts(set(node_ids))]
+    wanted = {"node": {"$in": [*set(node_ids)]}}
     rows, versions = read_with_versions(
-        database,
-        lambda: [row for some in parts for row in database["sections"].find({"node": {"$in": some}})],
-        lambda found: {row["source"] for row in found},
+        database, lambda: [*database["sections"].find(wanted)], lambda found: {row["source"] for row in found}
     )
     return {row["node"]: section_of(row) for row in rows if versions.get(row["source"]) == row["version"]}
 

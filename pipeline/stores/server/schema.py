@@ -24,8 +24,7 @@ from weaviate.util import generate_uuid5
 
 from pipeline.analysis import lexical_terms
 from pipeline.nodes import Node
-from pipeline.stores.base import LEVELS, Level, NewDocument
-from pipeline.stores.metadata import own_metadata
+from pipeline.stores.base import LEVELS, Level, NewDocument, own_metadata
 from pipeline.stores.server.addresses import ServerAddresses
 
 HNSW_EF = 200

@@ -24,11 +24,9 @@ _STARS = re.compile(r"\*+")
 class Found(NamedTuple):
     """One object as a search found it."""
 
-    node_id: str
-    section_id: str
+    hit: Hit
     source: str
     version: str
-    score: float
 
 
 class Query(NamedTuple):
@@ -65,15 +63,15 @@ def _best(
         answers, versions = read_with_versions(
             database,
             partial(ask_all, connections, index, asked, paths),
-            lambda found: {hit.source for hits in found for hit in hits},
+            lambda found: {one.source for some in found for one in some},
         )
         rankings, is_short = [], False
-        for query, hits, (_, limit, *_) in zip(queries, answers, asked, strict=True):
-            current = [hit for hit in hits if versions.get(hit.source) == hit.version]
-            kept = [hit for hit in current if paths is None or matches(hit.source, paths)]
-            kept.sort(key=lambda hit: (-hit.score, hit.node_id))
-            rankings.append(tuple(Hit(one.node_id, one.section_id, one.score) for one in kept[: query.limit]))
-            is_short |= len(kept) < query.limit and len(hits) == limit < MOST_RESULTS
+        for query, found, (_, limit, *_) in zip(queries, answers, asked, strict=True):
+            visible = [one for one in found if versions.get(one.source) == one.version]
+            hits = [one.hit for one in visible if paths is None or matches(one.source, paths)]
+            hits.sort(key=lambda hit: (-hit.score, hit.node_id))
+            rankings.append(tuple(hits[: query.limit]))
+            is_short |= len(hits) < query.limit and len(found) == limit < MOST_RESULTS
         if not is_short:
             return rankings
         factor *= 2
@@ -124,4 +122,4 @@ def likes_of(glob: str) -> tuple[str, str]:
 
 def _found(properties: Mapping[str, Any], score: float) -> Found:
     node_id, source, version = (str(properties.get(name, "")) for name in ("node", "path", "version"))
-    return Found(node_id, str(properties.get("section", node_id)), source, version, float(score))
+    return Found(Hit(node_id, str(properties.get("section", node_id)), float(score)), source, version)

@@ -13,7 +13,7 @@ import random
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
@@ -30,12 +30,12 @@ from athena.settings import Settings
 from evals.datasets import load_corpus, load_qrels, load_queries
 from evals.indexing import index_documents
 from evals.metrics import mean, ndcg_at
-from pipeline.stores.base import DocumentStore, Manifest, NewDocument, SearchRequest
+from pipeline.stores.base import DocumentStore, Manifest, NewDocument, SearchRequest, Vector
 from pipeline.stores.migration import whole
 from pipeline.stores.server import ServerStore, searching
 from tests.server_stores import server_addresses
 
-DOCUMENTS_A_WRITE = 200
+ABSTRACTS = 20  # in a document
 NOISE = 0.02  # a dimension: a copy's vector has a cosine of .93 with the first one's
 WORDS = 12  # of a sentence that are asked as a question
 SEARCHES = 100
@@ -57,41 +57,43 @@ def quality(name: str, athena: Athena, folder: Path) -> None:
     print(f"{name}: nDCG@10 {mean(scores):.4f}, {len(scores)} questions", flush=True)
 
 
-def copies(store: DocumentStore, sentences: int, *, first: int) -> Iterator[list[NewDocument]]:
-    """Lists of documents until there are enough sentences; copy 0 has their own names and vectors."""
+def copies(store: DocumentStore, sentences: int, *, first: int) -> Iterator[NewDocument]:
+    """Documents of 20 abstracts until there are enough sentences; copy 0 has the abstracts' own vectors."""
     noise = np.random.default_rng(1)
     infos, left = store.documents(), sentences
     for number in count(first):
-        for start in range(0, len(infos), DOCUMENTS_A_WRITE):
-            some = infos[start : start + DOCUMENTS_A_WRITE]
-            left -= sum(info.sentences for info in some)
-            documents = [whole(store, info) for info in some]
-            yield [_copy(one, f"copy {number}", noise) for one in documents] if number else documents
+        for start in range(0, len(infos), ABSTRACTS):
+            some = [whole(store, info) for info in infos[start : start + ABSTRACTS]]
+            vectors = {id_: vector for one in some for id_, vector in one.vectors.items()}
+            document = replace(
+                some[0],
+                source=f"copy {number}/{start}",
+                sections=[section for one in some for section in one.sections],
+                sentences=[sentence for one in some for sentence in one.sentences],
+                vectors=_moved(vectors, noise) if number else vectors,
+            )
+            yield document
+            left -= len(document.sentences)
             if left <= 0:
                 return
 
 
-def _copy(document: NewDocument, folder: str, noise: np.random.Generator) -> NewDocument:
-    moved = {
-        id_: vector + noise.normal(0, NOISE, len(vector)).astype(np.float32)
-        for id_, vector in document.vectors.items()
-    }
-    vectors = {id_: vector / np.linalg.norm(vector) for id_, vector in moved.items()}
-    return replace(document, source=f"{folder}/{document.source}", vectors=vectors)
+def _moved(vectors: Mapping[str, Vector], noise: np.random.Generator) -> dict[str, Vector]:
+    moved = np.array([*vectors.values()])
+    moved += noise.normal(0, NOISE, moved.shape)
+    moved /= np.linalg.norm(moved, axis=1, keepdims=True)
+    return dict(zip(vectors, moved, strict=True))
 
 
-def ingest(
-    store: DocumentStore, groups: Iterable[list[NewDocument]], manifest: Manifest
-) -> list[SearchRequest]:
+def ingest(store: DocumentStore, documents: Iterable[NewDocument], manifest: Manifest) -> list[SearchRequest]:
     """Write the documents, print the speed, and return questions: beginnings of some of their sentences."""
     chooser, questions, sentences, seconds = random.Random(1), list[SearchRequest](), 0, 0.0
     with store.writing(manifest) as writing:
-        for documents in groups:
+        for document in documents:
             started = time.perf_counter()
-            writing.replace(*documents)
+            writing.replace(document)
             seconds += time.perf_counter() - started
-            sentences += sum(len(document.sentences) for document in documents)
-            document = chooser.choice(documents)
+            sentences += len(document.sentences)
             node = chooser.choice(document.sentences)
             text = " ".join(node.text.split()[:WORDS])
             questions.append(SearchRequest(text, document.vectors[node.node_id], TOP_K))

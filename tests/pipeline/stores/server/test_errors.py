@@ -55,6 +55,7 @@ def test_mongodb(error: mongo.PyMongoError, kind: type[AthenaError], words: str)
     ("error", "kind", "words"),
     [
         (weaviate.WeaviateStartUpError("no"), StoreUnavailable, "ATHENA_WEAVIATE_URL"),
+        (weaviate.WeaviateQueryError("could not find class A", "GRPC search"), StoreError, "--rebuild"),
         (
             weaviate.WeaviateQueryError("Deadline Exceeded", "GRPC search"),
             StoreUnavailable,
