@@ -57,7 +57,7 @@ def asking_of(
 
 
 def answer_out(context: RequestContext, asking: Asking, answer: Answer) -> AnswerOut:
-    """Return an answer as JSON; one that is not stored is deleted, and has no ids."""
+    """Return an answer as JSON; a private one is deleted here and has no ids."""
     shown, recalled = context.athena.with_memories(answer, user=context.caller.user)
     if asking["private"]:
         context.athena.private_conversations.delete(answer.conversation_id)

@@ -100,7 +100,7 @@ class UserTurns:
             self._said, self._revisions = said, dict(revisions)
 
     def _read(self, conversations: Sequence[str]) -> dict[str, list[Spoken]]:
-        """Read conversations; embed, and store the vectors of, turns that this model has not embedded."""
+        """Read conversations; embed turns without a vector of this model, and store their vectors."""
         encoder, new = self._encoder(), []
         found: dict[str, list[Spoken]] = {name: [] for name in conversations}
         for turn in self._conversations.turns(self._user, conversations=conversations):

@@ -203,7 +203,7 @@ def _listed(memories: Iterable[Memory]) -> str:
 
 
 def _made_of(user: UserMemory, memories: Iterable[Memory], **given: Any) -> Memory:
-    """Return a memory that rests on others, with its vector."""
+    """Return a new memory that names the given ones as its sources, with its vector."""
     sources = tuple(MemorySource(memory_id=known) for known in dict.fromkeys(it.id for it in memories))
     values: dict[str, Any] = {"id": str(uuid4()), "sources": sources, "origin": "system"} | given
     [made] = user.indexes.embedded([Memory(user=user.user, created_at=user.clock(), **values)])
@@ -211,7 +211,7 @@ def _made_of(user: UserMemory, memories: Iterable[Memory], **given: Any) -> Memo
 
 
 def _kept(user: UserMemory, memories: Iterable[Memory], text: str, **given: Any) -> Sequence[Memory]:
-    """Keep a text that was made of memories; a plan takes the place of the plan before."""
+    """Keep a text derived from memories; a plan replaces the previous plan."""
     names = {"subject": "plan", "predicate": "plan"} if given["kind"] == "plan" else {}
     memory = _made_of(user, memories, text=text, tier=user.preset.tier, **names, **given)
 

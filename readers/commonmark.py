@@ -200,7 +200,7 @@ def _plain(text: str, events: Iterable[_Event]) -> str:
 
 
 def _without_tables(text: str, body: str) -> tuple[str, list[Block]]:
-    """`body` with line endings for HTML tables, but in code, and a block for each of their rows."""
+    """Return `body` with HTML tables outside of code replaced by line endings, and a block for each row."""
     rows: list[Block] = []
     pieces, position = [], 0
     for table in _TABLE.finditer(text) if "</t" in text.lower() else ():

@@ -125,7 +125,7 @@ def _joined(
 
 
 def _text(family: Sequence[StoredNode], text: str) -> tuple[str, str]:
-    """Return the part of a document's text with sections that follow one another, and its mask."""
+    """Return the text from the first to the last of consecutive sections, as in the file and as shown."""
     start = position = family[0].start_char_idx
     shown = ""
     for section in family:
