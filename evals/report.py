@@ -27,8 +27,8 @@ language model: `make evaluate LLM=ollama/NAME`. The configurations are in
 - All are 0 to 1, higher is better, with a 95 % bootstrap interval over questions. ▲ and ▼: better or worse
   than the first row (paired bootstrap, 10,000 resamples, Holm's correction within an experiment, p < .05). No
   mark: noise.
-- Times are rough: other work ran on the machine, and a configuration of two experiments is run once. *words*:
-  of the passages found for a question.
+- *words*: of the passages found for a question. `--json` also prints the milliseconds of an answer, which
+  depend on what else the machine does.
 """
 STYLE: dict[Any, Any] = {
     "font.size": 9,
@@ -67,7 +67,7 @@ def _missing(experiment: Experiment, result: ExperimentResult) -> str:
 def table(result: ExperimentResult) -> str:
     """Return the configurations as a table in Markdown, with a sign where one differs from the first."""
     metrics = result.configurations[0].metrics
-    titles = [*(name.replace("_", " ") for name in metrics), "ms p50 (p95)", "words"]
+    titles = [*(name.replace("_", " ") for name in metrics), "words"]
     lines = [f"| | {' | '.join(titles)} |", "|---|" + "--:|" * len(titles)]
     signs = {(one.a, one.metric): SIGNS[one.verdict] for one in result.comparisons}
     for one in result.configurations:
@@ -75,9 +75,7 @@ def table(result: ExperimentResult) -> str:
         for name in metrics:
             value, low, high = one.interval(name)
             cells.append(f"{value:.3f} [{low:.2f}, {high:.2f}]{signs.get((one.name, name), '')}")
-        lines.append(
-            f"| {one.name} | {' | '.join(cells)} | {one.ms_p50:.0f} ({one.ms_p95:.0f}) | {one.words:,.0f} |"
-        )
+        lines.append(f"| {one.name} | {' | '.join(cells)} | {one.words:,.0f} |")
     return "\n".join(lines) + "\n"
 
 
