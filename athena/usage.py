@@ -7,10 +7,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date
 from itertools import chain
 from typing import Literal
 
-from memory.times import local_day
 from pipeline.answer import Answer
 from pipeline.errors import UnknownConversation
 from pipeline.stores.conversations import Conversations
@@ -42,7 +42,8 @@ def usage(conversations: Conversations, by: UsageKey) -> dict[str, UsageRow]:
             for turn in conversations.get(info.id).turns:
                 used = turn.answer.usage
                 model = (used.model if used else turn.answer.model) or NO_MODEL
-                keys = {"model": model, "day": local_day(turn.created_at), "user": info.user}
+                day = date.fromtimestamp(turn.created_at).isoformat()
+                keys = {"model": model, "day": day, "user": info.user}
                 found[keys[by]].append(turn.answer)
     rows = {key: _row(found[key]) for key in sorted(found)}
     return rows | {TOTAL: _row([*chain(*found.values())])}

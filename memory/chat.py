@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory import graph
 from memory.keeping import Kept, Said, keep, left_out, secret_kinds
-from memory.questions import asks, states
+from memory.questions import asks, is_personal
 from memory.recall import Reading, within
 from memory.requests import is_tool_request, reply_to, request_in
 from memory.turn_index import ANSWER
@@ -162,7 +162,7 @@ class RememberingChat:
             graph=tuple(item for item in around if item in fitting),
             turns=tuple(item for item in told.turns if item in fitting),
             asks=asks(message),
-            noted=not self.why_private and states(message) and not secret_kinds(message),
+            noted=not (self.why_private or asks(message) or secret_kinds(message)) and is_personal(message),
             exchange=preset.exchange,
             considered=reading.considered,
         )
@@ -173,7 +173,7 @@ class RememberingChat:
         index = memory.index
         with index.lock:
             relations = reading.around.relations[: preset.relations]
-            related = {end for relation in relations for end in (relation.subject_id, relation.object_id)}
+            related = {end for relation in relations for end in graph.ends(relation)}
             best = graph.entity_knowledge(index)[: preset.best_known]
             entities = {item.id: item for item in (*reading.around.entities, *best)}
             alone = [item for item in entities.values() if item.id not in related or item.attributes]

@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
-from typing import Literal
 
 from pipeline.analysis import analyse, stop_terms
-
-EntityKind = Literal["id", "place", "name"]
 
 LONGEST = 20_000  # characters of a text that are read
 MOST_RELATIONS = 8  # of one text
@@ -49,12 +46,13 @@ _ARTICLE = re.compile(r"^(?:the|an?|my|your|our|their|his|her|its) (?=\S)")
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """One entity as a text names it; `start` and `end` count code points."""
+    """One entity as a text names it; `start` and `end` count code points, 0 where a model read it."""
 
     name: str
-    kind: EntityKind
-    start: int
-    end: int
+    kind: str  # id, place or name; a model's word where it read it
+    start: int = 0
+    end: int = 0
+    attributes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

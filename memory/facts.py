@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from memory.entities import Stated, normalised
+from memory.entities import Named, Stated, normalised
 from memory.guard import reads_as_instruction, secrets_in
 from memory.questions import asks
 from pipeline.analysis import analyse, content_terms, share
@@ -95,20 +95,11 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadEntity:
-    """One entity as a model names it."""
-
-    name: str
-    type: str
-    attributes: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
 class Facts:
     """All that a model read in one message."""
 
     statements: tuple[Statement, ...] = ()
-    entities: tuple[ReadEntity, ...] = ()
+    entities: tuple[Named, ...] = ()
     relations: tuple[Stated, ...] = ()
 
 
@@ -190,13 +181,13 @@ def is_said(text: str, message: str) -> bool:
     return bool(wanted) and share(wanted, set(analyse(message))) >= LEAST_SAID
 
 
-def _entity(row: Row, said: str) -> ReadEntity | None:
+def _entity(row: Row, said: str) -> Named | None:
     name, given = _text(row, "name"), row.get("attributes")
     if not name or normalised(name) not in normalised(said):
         return None
     attributes = given.items() if isinstance(given, dict) else ()
     kept = {str(key): str(value) for key, value in attributes if is_said(str(value), said)}
-    return ReadEntity(name, _text(row, "type"), kept)
+    return Named(name, _text(row, "type"), attributes=kept)
 
 
 def _relation(row: Row, said: str) -> Stated | None:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from memory.graph import ends
 from memory.turn_index import ANSWER
 from memory.turns import has_words
 from pipeline.errors import UnknownMemory
@@ -116,13 +117,8 @@ def named_by(index: UserIndex, ids: Collection[str], turn_ids: Collection[str] =
     """Return the ids of the mentions and relations of memories and turns, and of entities left unnamed."""
     rows: list[Mention | Relation] = [*index.mentions.values(), *index.relations.values()]
     named = {row.id for row in rows if row.memory_id in ids or row.turn_id in turn_ids}
-    left: set[str] = set().union(*(_ends(row) for row in rows if row.id not in named))
+    left = {end for row in rows if row.id not in named for end in ends(row)}
     return named | (set(index.entities) - left)
-
-
-def _ends(row: Mention | Relation) -> set[str]:
-    """Return the ids of the entities of a mention or a relation."""
-    return {row.entity_id} if isinstance(row, Mention) else {row.subject_id, row.object_id}
 
 
 def turn_of(turn: Turn) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from memory.entities import Stated, entities_in, normalised, relations_in
+from memory.entities import Named, Stated, entities_in, normalised, relations_in
 from memory.facts import USER
 from memory.guard import without_secrets
 from pipeline.stores.memories import Entity, Memory, MemoryChanges, Mention, Relation
@@ -46,7 +46,7 @@ def neighbourhood(graph: UserIndex, entity_ids: Sequence[str], *, depth: int = 2
             if relation.memory_id in gone:
                 continue
             found[relation.id] = relation
-            for there in _ends(relation):
+            for there in ends(relation):
                 if there not in distances and len(distances) < MOST_NEIGHBOURS:
                     distances[there] = distance
                     further.append(there)
@@ -54,7 +54,7 @@ def neighbourhood(graph: UserIndex, entity_ids: Sequence[str], *, depth: int = 2
     direct = [item.memory_id for item in graph.mentions.values() if item.entity_id in asked]
 
     def nearest(relation: Relation) -> tuple[int, float, str]:
-        return min(distances.get(end, depth) for end in _ends(relation)), -relation.at, relation.id
+        return min(distances.get(end, depth) for end in ends(relation)), -relation.at, relation.id
 
     return Neighbourhood(
         entities=tuple(graph.entities[known] for known in distances),
@@ -78,8 +78,9 @@ def id_of(*parts: str) -> str:
     return str(uuid.uuid5(SPACE, "\x1f".join(parts)))
 
 
-def _ends(relation: Relation) -> tuple[str, str]:
-    return relation.subject_id, relation.object_id
+def ends(row: Mention | Relation) -> tuple[str, ...]:
+    """Return the ids of the entities of a mention or a relation."""
+    return (row.entity_id,) if isinstance(row, Mention) else (row.subject_id, row.object_id)
 
 
 def sentence(graph: UserIndex, relation: Relation) -> str:
@@ -119,12 +120,12 @@ class Naming:
         self._add_text(without_secrets(message))
         self._add_text(without_secrets(answer))
         for named in entities_in(passage[:PASSAGE]):
-            self._mention(named.name, named.kind)
+            self._mention(named)
 
     def add_facts(self, facts: Facts, *, memory_id: str) -> None:
         """Add the entities and relations that a model read."""
         for item in facts.entities:
-            self._mention(item.name, item.type, memory_id=memory_id, attributes=item.attributes)
+            self._mention(item, memory_id)
         for relation in facts.relations:
             self._relate(relation, memory_id)
 
@@ -140,14 +141,12 @@ class Naming:
 
     def _add_text(self, text: str, *, memory_id: str = "") -> None:
         for named in entities_in(text):
-            self._mention(named.name, named.kind, memory_id=memory_id)
+            self._mention(named, memory_id)
         for stated in relations_in(text):
             self._relate(stated, memory_id)
 
-    def _mention(
-        self, name: str, kind: str, *, memory_id: str = "", attributes: Mapping[str, str] | None = None
-    ) -> None:
-        entity = self._resolved(name, kind, attributes)
+    def _mention(self, named: Named, memory_id: str = "") -> None:
+        entity = self._resolved(named.name, named.kind, named.attributes)
         known = id_of(self.index.user, self.turn_id or memory_id, memory_id, entity)
         self.mentions[known] = Mention(id=known, entity_id=entity, **self._where(memory_id))
 

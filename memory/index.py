@@ -42,7 +42,6 @@ class UserIndex:
     def __init__(self, known: UserMemories) -> None:
         self.lock = threading.RLock()
         self.user = known.user
-        self.version = known.version
         self.memories: dict[str, Memory] = {}  # in the order of their creation
         self.entities: dict[str, Entity] = {}
         self.mentions: dict[str, Mention] = {}
@@ -51,13 +50,7 @@ class UserIndex:
         self.names: dict[str, str] = {}  # ids of entities by normalised name
         self._said: dict[str, set[str]] = defaultdict(set)  # ids of memories by plain text
         self._related: dict[str, set[str]] = defaultdict(set)  # ids of relations by entity
-        rows = MemoryChanges(
-            memories=tuple(sorted(known.memories, key=lambda memory: (memory.created_at, memory.id))),
-            entities=known.entities,
-            mentions=known.mentions,
-            relations=known.relations,
-        )
-        self.follow(rows, version=known.version)
+        self.follow(known, version=known.version)
 
     def goes_on_with(self, changes: MemoryChanges) -> bool:
         """Tell whether changes only add rows or end them: else the index must be built again."""
@@ -66,9 +59,9 @@ class UserIndex:
             old is None or _FOUND_BY(old) == _FOUND_BY(new) for old, new in before
         )
 
-    def follow(self, changes: MemoryChanges, *, version: int) -> None:
-        """Add what the store has written."""
-        for memory in changes.memories:
+    def follow(self, changes: MemoryChanges | UserMemories, *, version: int) -> None:
+        """Add the rows that the store has at a version, or has written for it."""
+        for memory in sorted(changes.memories, key=attrgetter("created_at", "id")):
             if memory.id not in self.memories:
                 self.texts.add(analyse(memory.text), np.frombuffer(memory.embedding, dtype=np.float32))
                 self._said[normalised(memory.text)].add(memory.id)

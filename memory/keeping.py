@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from memory.entities import normalised
 from memory.facts import Facts, Statement, read_facts
-from memory.forgetting import named_by
+from memory.forgetting import made_of, named_by
 from memory.graph import Naming
 from memory.guard import reads_as_instruction, secrets_in, without_secrets
 from memory.questions import corrects
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 ALIKE = 0.2  # how far above the least cosine of a recalled memory two statements are about the same
 MOST_CHARACTERS = 10_000  # of one memory
+LONGEST_JOINED = 1_000  # characters of a fact with everything that was said later about it
 STATED = "You said it."
 WAS_ASKED_FOR = "You asked to remember it."
 QUESTION = "You asked it, and it was answered."
@@ -105,7 +107,7 @@ def put_right(user: MemoryParts, said: Said) -> Kept:
     before = user.turns.before(said.turn_id)
 
     def decide(index: UserIndex) -> MemoryChanges:
-        kept = [it for it in index.memories.values() if it.live and before in (s.turn_id for s in it.sources)]
+        kept = [it for it in made_of(index, [before]) if it.live and _has_room(it, said.message)]
         put = [with_later(old, said.message, said.source(said.message)) for old in kept]
         return MemoryChanges(memories=tuple(put), rests_on=(said.turn_id,))
 
@@ -118,7 +120,13 @@ def put_right(user: MemoryParts, said: Said) -> Kept:
 def with_later(old: Memory, text: str, sources: Sequence[MemorySource]) -> Memory:
     """Return a memory with what was said later about the same; the next reader embeds it again."""
     joined = f"{old.text} (later: {text})"
-    return replace(old, text=joined, sources=(*old.sources, *sources), embedding=b"", embedded_by="")
+    trusted = old.trusted and not reads_as_instruction(f"{old.text} {text}")
+    given: dict[str, Any] = {"text": joined, "trusted": trusted, "embedding": b"", "embedded_by": ""}
+    return replace(old, sources=(*old.sources, *sources), **given)
+
+
+def _has_room(old: Memory, text: str) -> bool:
+    return len(old.text) + len(text) <= LONGEST_JOINED
 
 
 def _read(user: MemoryParts, message: str, answer: str = "") -> Facts | None:
@@ -239,15 +247,16 @@ def _alike(index: UserIndex, memory: Memory, *, least: float) -> Memory | None:
     about = (memory.subject, memory.kind, memory.tier)
     cosines = index.texts.similarities(np.frombuffer(memory.embedding, dtype=np.float32))
     near = [
-        (cosine, old.created_at, old)
+        (cosine, old)
         for old, cosine in zip(index.memories.values(), cosines.tolist(), strict=True)
         if cosine >= least
         and old.live
         and (old.subject, old.kind, old.tier) == about
         and old.why != WAS_ASKED_FOR
         and old.created_at < memory.created_at
+        and _has_room(old, memory.text)
     ]
-    return max(near, default=(0, 0, None))[2]
+    return max(near, key=itemgetter(0), default=(0.0, None))[1]
 
 
 def reworded(index: UserIndex, old: Memory, new: Memory) -> MemoryChanges:

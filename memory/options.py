@@ -59,7 +59,6 @@ class Preset:
     recalls: bool = True  # memories and turns are recalled, and requests ("remember that …") are taken
     most: int = 5  # recalled memories
     least_importance: float = 0.0  # of a recalled memory
-    least_score: float = 0.0  # of a recalled memory: the weighted sum
     exchange: bool = False  # memories go in as a short exchange; none for a request to a tool
     statements: bool = False  # the user's statements are kept unasked, where a model reads them
     tier: Literal["short_term", "long_term"] = "long_term"  # where new memories go
@@ -108,7 +107,6 @@ PRESETS: Mapping[PresetName, Preset] = {
         Preset(
             name="generative",
             says=f"{FOUND} It keeps what you state, rates it, and reflects on it.",
-            least_score=0.35,
             statements=True,
             tier="short_term",
         ),

@@ -50,11 +50,6 @@ def is_personal(message: str) -> bool:
     return _ABOUT_ME.search(_HOW_TO.sub(" ", message)) is not None
 
 
-def states(message: str) -> bool:
-    """Tell whether a message says something about the user, and asks nothing."""
-    return _ABOUT_ME.search(message) is not None and not asks(message)
-
-
 def corrects(message: str) -> bool:
     """Tell whether a message only corrects the one before it, in a few words: "sorry, 35"."""
     words = message.split()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -97,13 +98,7 @@ def weighed(memory: Memory, cosine: float, *, options: MemoryOptions, now: float
     score = relevance
     if memory.importance is not None:
         score = RECENCY * recency + IMPORTANCE * memory.importance + relevance
-    recalled = Recalled(
-        id=memory.id,
-        text=memory.text,
-        score=score,
-        recency=recency,
-        relevance=cosine,
-    )
+    recalled = Recalled(id=memory.id, text=memory.text, score=score, recency=recency, relevance=cosine)
     return FoundMemory(memory=memory, recalled=recalled)
 
 
@@ -116,7 +111,6 @@ def recallable(found: Sequence[FoundMemory], preset: Preset) -> Sequence[FoundMe
         item
         for item in found
         if item.memory.trusted
-        and item.recalled.score >= preset.least_score
         and (item.memory.importance is None or item.memory.importance >= preset.least_importance)
     ]
     if preset.tier == "short_term":
@@ -126,9 +120,5 @@ def recallable(found: Sequence[FoundMemory], preset: Preset) -> Sequence[FoundMe
 
 def within(texts: Sequence[str], *, tokens: int) -> int:
     """Return how many of the texts, from the first on, fit a budget of tokens."""
-    left = tokens
-    for number, text in enumerate(texts):
-        left -= count_tokens(text) + 1
-        if left < 0:
-            return number
-    return len(texts)
+    totals = accumulate(count_tokens(text) + 1 for text in texts)
+    return sum(total <= tokens for total in totals)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from memory.guard import reads_as_instruction
-from memory.keeping import Kept, Said, keep_asked, left_out, secret_kinds
+from memory.keeping import Kept, Said, keep_asked
 from pipeline.answering.recollection import named
 from pipeline.words import counted
 
@@ -90,8 +90,7 @@ def is_tool_request(message: str) -> bool:
 
 # -- replies --------------------------------------------------------------------------------
 
-MOST = 20  # memories in a reply
-MOST_SAID = 6  # messages in a reply
+MOST = 20  # memories or messages in a reply
 NOTHING = "Nothing is remembered about you yet. To have something kept, say “remember that …”."
 ALSO_SAID = "{turns} found again as well, when you ask about it."
 SECRETS = (
@@ -125,10 +124,9 @@ def reply_to(memory: UserMemory, request: MemoryRequest, said: Said) -> Reply:
 def _remember(memory: UserMemory, request: MemoryRequest, said: Said) -> Reply:
     if not request.query:
         return REMEMBER_WHAT, (), Kept(status="skipped", detail="nothing was said")
-    if kinds := secret_kinds(request.query):
-        why = left_out(kinds)
-        return f"{why} {SECRETS}", (), Kept(status="skipped", detail=why, secrets=kinds)
     kept = keep_asked(memory, request.query, said)
+    if kept.secrets:
+        return f"{kept.detail} {SECRETS}", (), kept
     text = [f"Remembered:\n\n{_lines(kept.added)}"] if kept.added else []
     if instead := [old.id for new in kept.replaced for old in memory.replaced_by(new)]:
         text.append(f"Instead of:\n\n{_lines(dict.fromkeys(instead))}")
@@ -156,7 +154,7 @@ def _recall(memory: UserMemory, query: str, said: Said) -> tuple[str, tuple[str,
     told = memory.told(said.message, without=[said.turn_id])
     if told.told:
         return told.told, told.told_ids
-    if turns := tuple(turn.id for turn in memory.turns.own(query, without=[said.turn_id])[:MOST_SAID]):
+    if turns := tuple(turn.id for turn in memory.turns.own(query, without=[said.turn_id])[:MOST]):
         return f"You said about “{query}”:\n\n{_lines(turns)}", turns
     return f"Nothing is remembered about “{query}”.", ()
 

@@ -21,12 +21,7 @@ _APART = ("user", "embedded_by")
 def memory_shape(row: MemoryRow) -> Shape:
     """Return a memory or another row by its fields, without user and vector; times in ISO 8601, UTC."""
     values = {key: value for key, value in plain_object(row).items() if key not in _APART}
-    values |= {key: iso(values[key]) for key in TIMES if key in values}
-    if "sources" in values:
-        values["sources"] = [
-            {key: it[key] for key in it if it[key] not in ("", None)} for it in values["sources"]
-        ]
-    return values
+    return values | {key: iso(values[key]) for key in TIMES if key in values}
 
 
 def found_shape(found: FoundMemory) -> Shape:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import calendar
 import re
 import time
 from datetime import UTC, date, datetime, timedelta
 
-DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-MONTHS = (
-    "january", "february", "march", "april", "may", "june",
-    "july", "august", "september", "october", "november", "december",
-)  # fmt: skip
+DAYS = tuple(map(str.lower, calendar.day_name))
+MONTHS = tuple(map(str.lower, calendar.month_name[1:]))
 NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7}
 NEAR = {"yesterday": -1, "today": 0, "tonight": 0, "tomorrow": 1}  # days from the day of the message
 
@@ -38,19 +36,9 @@ def iso(seconds: float | None) -> str | None:
     )
 
 
-def local(seconds: float) -> datetime:
-    """Return a time in the local zone."""
-    return datetime.fromtimestamp(seconds).astimezone()
-
-
-def local_day(seconds: float | None) -> str:
-    """Return the local day of a time as "2026-03-14"; "" for None."""
-    return "" if seconds is None else local(seconds).date().isoformat()
-
-
 def date_words(at: float | None) -> str:
     """Return the local day of a time as "Monday 8 May 2023"; "" for None."""
-    return "" if at is None else _words(local(at).date())
+    return "" if at is None else _words(date.fromtimestamp(at))
 
 
 def meant_day(text: str, at: float | None) -> str:
@@ -59,7 +47,7 @@ def meant_day(text: str, at: float | None) -> str:
     `at` is when the text was said. A day without a year lies ahead of it, unless the text tells the past.
     """
     match = _DAY.search(text)
-    meant = _meant(match, local(at).date(), over=bool(_OVER.search(text))) if match and at else None
+    meant = _meant(match, date.fromtimestamp(at), over=bool(_OVER.search(text))) if match and at else None
     return f"{match[0]}: {_words(meant)}" if match and meant else ""
 
 

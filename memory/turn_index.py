@@ -98,7 +98,7 @@ class TurnIndex:
                 before,
                 session,
                 self.names.setdefault(turn.speaker, len(self.names)),
-                only_asked(turn),
+                turn.role == "user" and bool(turn.text.strip()) and only_asks(turn.text),
                 turn.role == "user",
                 turn.at or 0.0,
             )
@@ -134,11 +134,6 @@ class TurnIndex:
         weights = {term: self.texts.rarity(term) for term in terms}
         total = sum(weights.values())
         return sum(weight for term, weight in weights.items() if term in there) / total if total else 0.0
-
-
-def only_asked(turn: Turn) -> bool:
-    """Tell whether a user's turn states nothing: all of it is questions."""
-    return turn.role == "user" and bool(turn.text.strip()) and only_asks(turn.text)
 
 
 def stated_in(text: str) -> str:

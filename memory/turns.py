@@ -9,7 +9,7 @@ import re
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -132,18 +132,10 @@ def said_in(turn: RecallableTurn) -> list[Turn]:
 
     A message that begins with a name ("Ann: …") is that speaker's.
     """
-    said = []
-    question, answer = turn.question, turn.answer
-    if question.strip():
-        match = _SPEAKER.match(question)
-        speaker = match[1] if match and match[1] not in _NO_SPEAKER else ""
-        text = without_secrets(question[match.end() :] if match and speaker else question)
-        said.append(Turn(id=turn.id, session=turn.conversation_id, text=text, speaker=speaker, at=turn.at))
-    if answer.strip():
-        answered = without_secrets(answer)
-        said.append(
-            Turn(
-                id=turn.id + ANSWER, session=turn.conversation_id, text=answered, role="assistant", at=turn.at
-            )
-        )
-    return said
+    match = _SPEAKER.match(turn.question)
+    speaker = match[1] if match and match[1] not in _NO_SPEAKER else ""
+    asked = without_secrets(turn.question[match.end() :] if match and speaker else turn.question)
+    shared: dict[str, Any] = {"session": turn.conversation_id, "at": turn.at}
+    message = Turn(id=turn.id, text=asked, speaker=speaker, **shared)
+    answer = Turn(id=turn.id + ANSWER, text=without_secrets(turn.answer), role="assistant", **shared)
+    return [one for one in (message, answer) if one.text.strip()]

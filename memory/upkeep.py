@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 LEAST = 0.3  # importance of what moves to long-term memory
 OVER = 10  # latest memories that are reflected on, and new ones that make a reflection due
-RECALLED = 5  # memories for the question that came up
 REFLECTION_IMPORTANCE = 0.6
 BEST = 20  # memories that a plan rests on
 LEAST_IMPORTANT = 5  # memories that one summary stands for
@@ -120,7 +119,7 @@ def reflect(user: UserMemory) -> Sequence[Memory]:
     reply = _reply(complete, REFLECT, memories=_listed(memories)) if memories else ""
     found = object_with(reply, ("insight",))
     text, question = (str(found.get(name, "")).strip() for name in ("insight", "question"))
-    recalled = [found.memory for found in user.read(question)[0]][:RECALLED] if text and question else []
+    recalled = [found.memory for found in user.read(question)[0]] if text and question else []
     if recalled:
         answer = _reply(complete, ANSWER, memories=_listed(recalled), question=question)
         if answer and "NOTHING" not in answer:

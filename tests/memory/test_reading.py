@@ -7,7 +7,7 @@ from datetime import datetime
 import pytest
 
 from memory.entities import entities_in, normalised, relations_in
-from memory.questions import asks, corrects, is_of_answers, is_personal, only_asks, states
+from memory.questions import asks, corrects, is_of_answers, is_personal, only_asks
 from memory.times import meant_day
 
 WEDNESDAY = datetime(2026, 3, 18, 15, 0).astimezone().timestamp()
@@ -87,7 +87,7 @@ def test_a_relative_day_counts_from_when_it_was_said(text: str, meant: str) -> N
     [
         ("where is my bunk", "asks personal only"),
         ("My bunk is B-2. Where is it?", "asks personal"),
-        ("I live in Oslo", "states personal"),
+        ("I live in Oslo", "personal"),
         ("The pump is off", ""),
         ("how do I open the valve", "asks only"),
         ("oops 83", "corrects"),
@@ -99,7 +99,6 @@ def test_signs_of_a_message(message: str, signs: str) -> None:
         "asks": asks(message),
         "only": only_asks(message),
         "personal": is_personal(message),
-        "states": states(message),
         "corrects": corrects(message),
     }
     assert {name for name, holds in found.items() if holds} == {*signs.split()}
