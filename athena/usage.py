@@ -13,6 +13,7 @@ from typing import Literal
 
 from pipeline.answer import Answer
 from pipeline.errors import UnknownConversation
+from pipeline.steps.records import data_of
 from pipeline.stores.conversations import Conversations
 
 UsageKey = Literal["model", "day", "user"]
@@ -32,6 +33,8 @@ class UsageRow:
     estimated: bool  # some tokens were counted here, since the model's server did not report them
     cost: float | None  # of the answers whose model has a price
     p95_s: float | None  # of an answer's duration
+    recalls: int = 0  # answers with memories in their prompt
+    relevance: tuple[float, ...] = ()  # of those memories: the least, the median and the highest cosine
 
 
 def usage(conversations: Conversations, by: UsageKey) -> dict[str, UsageRow]:
@@ -54,6 +57,8 @@ def _row(answers: Sequence[Answer]) -> UsageRow:
     costs = [one.cost for one in used if one.cost is not None]
     seconds = sorted(answer.seconds for answer in answers)
     complete = [answer for answer in answers if answer.status == "complete"]
+    recalled = [data_of(answer.steps, "recall").get("recalled", ()) for answer in answers]
+    near = sorted(item["relevance"] for item in chain(*recalled))
     return UsageRow(
         turns=len(answers),
         answers=sum(not answer.abstained for answer in complete),
@@ -63,4 +68,6 @@ def _row(answers: Sequence[Answer]) -> UsageRow:
         estimated=any(one.estimated for one in used),
         cost=sum(costs) if costs else None,
         p95_s=seconds[math.ceil(P95 * len(seconds)) - 1] if seconds else None,
+        recalls=sum(map(bool, recalled)),
+        relevance=(near[0], near[len(near) // 2], near[-1]) if near else (),
     )

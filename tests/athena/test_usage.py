@@ -13,9 +13,10 @@ from athena import Athena, open_athena
 from athena.cli import app
 from athena.settings import Settings
 from athena.usage import usage
-from pipeline.answer import Usage
+from pipeline.answer import Answer, Usage
 from pipeline.models.tokens import count_tokens
 from pipeline.options import PriceOptions
+from pipeline.steps.records import Step
 from pipeline.steps.spending import usage_of
 from tests.servers import OllamaServer, Reply
 from tests.ui.conftest import VALVES
@@ -95,6 +96,16 @@ def test_the_report_is_what_the_stored_turns_say(athena: Athena, server: OllamaS
     assert (none.turns, none.tokens_in, none.tokens_out, none.cost) == (2, None, None, None)
     assert len(usage(athena.conversations, "day")) == 2
     assert usage(athena.conversations, "user")["bob"].tokens_in == 300
+
+
+def test_answers_with_memories_are_counted_with_how_near_these_were(athena: Athena) -> None:
+    known = athena.conversations.create().info.id
+    for near in ([0.9, 0.5], [0.4], []):
+        step = Step("recall", data={"recalled": [{"memory_id": "m", "relevance": value} for value in near]})
+        answer = Answer("Why?", "Why?", "", "quote", "", abstained=False, verdict="answered", steps=(step,))
+        athena.conversations.save_turn(known, answer)
+    total = usage(athena.conversations, "day")["total"]
+    assert (total.turns, total.recalls, total.relevance) == (3, 2, (0.4, 0.5, 0.9))
 
 
 def test_the_command_prints_what_is_stored(athena: Athena, server: OllamaServer) -> None:

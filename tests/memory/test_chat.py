@@ -70,19 +70,6 @@ def test_a_memory_is_recalled_beside_the_documents(talk: Talk) -> None:
     assert talk.memory.get(known).accesses == 1
 
 
-def test_a_tool_request_recalls_nothing_and_words_about_tools_do(talk: Talk) -> None:
-    talk.memory.add("my cabin fan tools are in locker 4")
-    memory = talk.chat().recipe.parts.memory
-    assert memory is not None
-    none = memory.recall("/fan tools", question="/fan tools", left=())
-    assert none.memories == ()
-    assert none.detail
-    found = memory.recall(
-        "which cabin fan tools do I need", question="which cabin fan tools do I need", left=()
-    )
-    assert found.memories
-
-
 def test_what_left_the_window_is_summarised_by_the_model_for_the_next_message(talk: Talk) -> None:
     model = FakeModel("They spoke about pumps.", "They spoke about more pumps.")
     talk.memory = replace(talk.memory, find_model=lambda: model)

@@ -1,6 +1,8 @@
 """The four designs as presets, sentence by sentence.
 
-Agent memory with RAG, generative agents, simple memory, memary: each test names its design.
+Agent memory with RAG, generative agents, simple memory, memary: each test names its design. The rates that
+the page of usage shows are tested in `tests/athena/test_usage.py`, the export to Neo4j in
+`tests/pipeline/stores/test_neo4j.py`.
 """
 
 from __future__ import annotations
@@ -9,19 +11,26 @@ from dataclasses import replace
 
 import pytest
 
+from athena import load_settings
 from memory import graph, upkeep
+from memory.chat import AfterAnswers, RememberingChat
 from memory.options import PRESETS
 from memory.recall import recallable, weighed, within
 from memory.user_memory import UserMemory
 from pipeline.answer import Message
 from pipeline.answering.persona import Persona
-from pipeline.answering.prompts import Budget, build_prompt
+from pipeline.answering.prompts import Budget, build_prompt, fitting_history
 from pipeline.answering.recollection import Recalled, Recollection
 from pipeline.errors import ModelError, ModelUnavailable
+from pipeline.models.tokens import count_tokens
+from pipeline.options import ChatOptions, PriceOptions
 from pipeline.stores.memories import Memory
+from pipeline.stores.private import PrivateConversations
 from tests.contracts.memories import adding, memory
 from tests.memory.conftest import DAY, Clock, reply, say, stated, with_model, with_preset
 from tests.memory.fake_memories import FakeModel
+from tests.memory.talks import Talk
+from tests.pipeline.passages import make_passage
 
 
 def add(mine: UserMemory, *memories: Memory) -> None:
@@ -32,6 +41,12 @@ def add(mine: UserMemory, *memories: Memory) -> None:
 
 def fact(text: str, **given: object) -> Memory:
     return memory(text, user="local", **given)
+
+
+def recalled(mine: UserMemory, message: str) -> Recollection:
+    """Return what a chat recalls for a message."""
+    chat = RememberingChat(mine, PrivateConversations(), AfterAnswers(), PriceOptions())
+    return chat.recall(message, question=message)
 
 
 # -- agent memory with RAG ---------------------------------------------------------------------------------
@@ -75,6 +90,34 @@ def test_agent_recalls_five_facts_of_salience_three_tenths_ten_entities_and_fift
     assert all((item.memory.importance or 0) >= 0.3 for item in found)
 
 
+def test_agent_recalls_at_most_fifteen_relations_and_ten_other_entities(mine: UserMemory) -> None:
+    for number in range(30):
+        mine.add(f"Ada knows C-{100 + number}.")
+    found = recalled(with_preset(mine, "agent"), "Where is Ada?").graph
+    assert [item.text.startswith("Ada knows") for item in found] == [True] * 15 + [False] * 10
+
+
+def test_agent_memories_stand_after_the_history_and_before_the_documents() -> None:
+    facts = (Recalled(id="m1", text="My bunk is B-2."),)
+    names = (Recalled(id="e1", text="Karl (job: pilot)"),)
+    known = Recollection(memories=facts, graph=names, left="They spoke about pumps.")
+    history = [Message("user", "It hums."), Message("assistant", "I see.")]
+    budget = Budget(prompt=2000, sources=500, history=500)
+    passage = make_passage("s1", text="The valve is red.", merged=True)
+    prompt = build_prompt(Persona(), [passage], history, "Which?", budget=budget, memory=known)
+    text = "\n".join(message.text for message in prompt.messages)
+    parts = ("I see.", "They spoke about pumps.", "job: pilot", "My bunk is B-2.", "valve is red", "Which?")
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+
+
+def test_agent_the_conversation_has_two_thousand_tokens_and_the_oldest_message_leaves_first() -> None:
+    history = [Message("user", f"message {number} " + "word " * 100) for number in range(40)]
+    kept = fitting_history(history, budget=ChatOptions().history_tokens)
+    assert kept == history[-len(kept) :]
+    assert 1_800 < sum(count_tokens(message.text) for message in kept) <= 2_000
+
+
 def test_agent_budget_is_counted_in_tokens_and_the_first_come_first() -> None:
     assert within(["one two three", "four five six"], tokens=4) == 1
     assert within(["one"] * 5, tokens=10) == 5
@@ -97,9 +140,14 @@ def test_generative_importance_is_rated_by_the_model_when_it_is_inserted(mine: U
 
 
 def test_generative_nothing_enters_long_term_memory_but_through_short_term(mine: UserMemory) -> None:
+    insight = '{"insight": "You live on board.", "question": ""}'
     mine = with_preset(mine, "generative")
     mine.add("My bunk is B-2.")
-    assert [item.tier for item in mine.list()] == ["short_term"]
+    mine, _ = with_model(mine, reply(stated("I hate onions")), insight, preset="generative")
+    say(mine, "I hate onions")
+    upkeep.reflect(mine)
+    assert {item.kind for item in mine.list()} == {"fact", "observation", "reflection"}
+    assert {item.tier for item in mine.list()} == {"short_term"}
 
 
 def test_generative_the_oldest_move_on_where_the_size_is_reached(mine: UserMemory, clock: Clock) -> None:
@@ -114,6 +162,25 @@ def test_generative_the_oldest_move_on_where_the_size_is_reached(mine: UserMemor
         "pump 3 hums": "short_term",
     }
     assert len(mine.list(history=True)) == 4
+
+
+def test_generative_the_size_of_short_term_memory_is_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATHENA_MEMORY_STM_SIZE", "3")
+    assert load_settings().memory_stm_size == 3
+
+
+def test_generative_memories_move_on_by_themselves_after_an_answer(talk: Talk) -> None:
+    said = ("I hate raw onions", "My bunk is narrow", "Karl snores at night")
+    model = FakeModel(*(reply(stated(text)) for text in said))
+    talk.memory = replace(
+        talk.memory, find_model=lambda: model, options=talk.memory.options.but(memory_stm_size=2)
+    )
+    chat = talk.chat(preset="generative")
+    for text in said:
+        chat.answer(text)
+    talk.finish()
+    tiers = {item.text: item.tier for item in talk.memory.list()}
+    assert tiers == dict(zip(said, ("long_term", "short_term", "short_term"), strict=True))
 
 
 def test_generative_reflects_by_itself_after_ten_new_memories(mine: UserMemory) -> None:
@@ -200,6 +267,14 @@ def test_simple_at_most_two_above_the_threshold_are_slipped_in(mine: UserMemory)
     assert len(found) == 2
     assert all(item.recalled.relevance >= mine.threshold for item in reading.found)
     assert mine.read("quantum chromodynamics")[0] == []
+
+
+def test_simple_a_request_to_a_tool_recalls_nothing_and_words_about_tools_do(mine: UserMemory) -> None:
+    mine.add("my cabin fan tools are in locker 4")
+    none = recalled(mine, "/fan tools")
+    assert none.memories == ()
+    assert none.detail
+    assert recalled(mine, "which cabin fan tools do I need").memories
 
 
 def test_simple_they_are_slipped_in_after_the_history_without_words_of_the_assistant() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from memory import graph
+from memory import graph, upkeep
 from memory.questions import corrects
 from memory.turn_index import Turn, TurnIndex
 from memory.turn_search import CALIBRATIONS, UNCALIBRATED, look_up, probability_of, verdict_of
@@ -46,6 +48,21 @@ def test_another_embedding_model_claims_nothing_by_its_cosines() -> None:
     assert verdict_of(probability_of(bundled, similarity=0.55), personal=True) == "remembered"
     assert verdict_of(probability_of(UNCALIBRATED, similarity=0.55), personal=True) == "not remembered"
     assert verdict_of(probability_of(UNCALIBRATED, coverage=1.0), personal=True) == "remembered"
+
+
+def test_a_pinned_memory_is_neither_ended_nor_summarised(mine: UserMemory) -> None:
+    mine, _ = with_model(mine, "Pumps hum.", preset="generative")
+    mine = replace(mine, options=mine.options.but(memory_stm_size=1, memory_ltm_size=1))
+    texts = [f"pump {number} hums" for number in range(8)]
+    rows = [memory(text, user="local", tier="short_term", importance=0.1 * n) for n, text in enumerate(texts)]
+    rows = [replace(row, created_at=float(number)) for number, row in enumerate(rows)]
+    mine.indexes.change("local", lambda _: adding(*mine.indexes.embedded(rows)))
+    mine.pin(rows[0].id)
+    upkeep.migrate(mine)
+    upkeep.summarize_and_forget(mine)
+    kept = {item.text for item in mine.list()}
+    assert texts[0] in kept
+    assert texts[1] not in kept
 
 
 def index_of(*turns: Turn) -> TurnIndex:

@@ -203,4 +203,6 @@ def cells(row: UsageRow) -> dict[str, str]:
         "Tokens out": tokens(row.tokens_out),
         "Cost": UNKNOWN if row.cost is None else f"{row.cost:,.4f}",
         "95 % within": UNKNOWN if row.p95_s is None else f"{row.p95_s:.1f} s",
+        "With memories": f"{row.recalls:,}",
+        "Memory relevance": " · ".join(f"{value:.2f}" for value in row.relevance) or UNKNOWN,
     }

@@ -138,6 +138,9 @@ def test_usage_counts_and_says_what_is_not_known(athena: Athena, run_app: Run) -
     app = run_app(athena, page="settings")
     shown = {metric.label: metric.value for metric in app.metric}
     assert shown == {"Questions": "1", "Answered": "1", "Not answered": "0", "Tokens in": "~1,200",
-                     "Tokens out": "~30", "Cost": "–", "95 % within": "1.5 s"}  # fmt: skip
+                     "Tokens out": "~30", "Cost": "–", "95 % within": "1.5 s",
+                     "With memories": "0", "Memory relevance": "–"}  # fmt: skip
     assert list(app.dataframe[0].value["Model"]) == ["ollama/x"]
     assert cells(UsageRow(0, 0, 0, None, None, False, None, None))["Tokens in"] == "–"
+    near = UsageRow(1, 1, 0, None, None, False, None, None, recalls=1, relevance=(0.4, 0.5, 0.9))
+    assert cells(near)["Memory relevance"] == "0.40 · 0.50 · 0.90"
