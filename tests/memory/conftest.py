@@ -78,14 +78,8 @@ def stated(
     text: str, subject: str = "user", predicate: str = "", thing: str = "", importance: int = 5
 ) -> dict[str, object]:
     """One statement of a model's reply."""
-    return {
-        "text": text,
-        "subject": subject,
-        "predicate": predicate,
-        "object": thing,
-        "importance": importance,
-        "reason": "it matters",
-    }
+    row = {"text": text, "subject": subject, "predicate": predicate, "object": thing}
+    return row | {"importance": importance, "reason": "it matters"}
 
 
 def say(mine: UserMemory, message: str, **given: object) -> list[str]:

@@ -25,8 +25,6 @@ class FakeMemories:
         self.deleted: set[str] = set()
         self.before_apply: Callable[[], None] = lambda: None
         self.rests_on: list[tuple[str, ...]] = []  # of each write
-        self.writes = 0
-        self.loads = 0
 
     def users(self) -> list[str]:
         return sorted(user for user, known in self.of.items() if known.memories or known.entities)
@@ -35,7 +33,6 @@ class FakeMemories:
         known = self.of.get(user, UserMemories(user=user, version=0))
         if known.version == since:
             return UserMemories(user=user, version=since)
-        self.loads += 1
         return known
 
     def apply(self, user: str, changes: MemoryChanges, *, expected: int, erase: bool = False) -> int:
@@ -54,7 +51,6 @@ class FakeMemories:
         self.of[user] = replace(known, version=known.version + 1, **rows)
         self.deleted |= set(changes.removed_turns)
         self.rests_on.append(changes.rests_on)
-        self.writes += 1
         return known.version + 1
 
 

@@ -9,11 +9,10 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 
 
-def rows(name: str, *, cells: int = 0) -> list[list[str]]:
-    r"""A table's lines, each with at least so many cells; they stand between tabs, and `\n` is a new line."""
+def rows(name: str) -> list[list[str]]:
+    r"""A table's lines as cells, which stand between tabs; `\n` is a new line."""
     lines = (FOLDER / name).read_text(encoding="utf-8").splitlines()
-    found = [line.replace("\\n", "\n").split("\t") for line in lines]
-    return [row + [""] * (cells - len(row)) for row in found]
+    return [line.replace("\\n", "\n").split("\t") for line in lines]
 
 
 def attacks() -> Sequence[dict[str, str]]:

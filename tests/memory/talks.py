@@ -26,8 +26,6 @@ from pipeline.stores.private import PrivateConversations
 from tests.memory.fake_memories import FakeEncoder
 from tests.pipeline.chat_runs import Chat, make_chat
 
-FAN = "My cabin fan is louder than all the others."
-
 
 @dataclass
 class Talk:
@@ -38,13 +36,7 @@ class Talk:
     store: EmbeddedStore
     path: Path
 
-    def chat(
-        self,
-        *,
-        preset: str = "inject",
-        private: bool = False,
-        **given: Any,
-    ) -> Chat:
+    def chat(self, *, preset: str = "inject", private: bool = False, **given: Any) -> Chat:
         """A new conversation; `finish` does what is left for after its answers."""
         memory = replace(self.memory, options=self.memory.options.but(memory=preset))
         self.after = AfterAnswers()

@@ -1,8 +1,7 @@
 """The four designs as presets, sentence by sentence.
 
-Agent memory with RAG, generative agents, simple memory, memary: each test names its design. The rates that
-the page of usage shows are tested in `tests/athena/test_usage.py`, the export to Neo4j in
-`tests/pipeline/stores/test_neo4j.py`.
+Agent memory with RAG, generative agents, simple memory, memary: each test names its design. Tested elsewhere:
+the rates on the page (`tests/athena/test_usage.py`), Neo4j (`tests/pipeline/stores/test_neo4j.py`).
 """
 
 from __future__ import annotations
@@ -37,6 +36,9 @@ def add(mine: UserMemory, *memories: Memory) -> None:
     """Write memories as they are."""
     vectors = mine.indexes.embedded(memories)
     mine.indexes.change("local", lambda _: adding(*vectors))
+
+
+BUDGET = Budget(prompt=2000, sources=500, history=500)
 
 
 def fact(text: str, **given: object) -> Memory:
@@ -102,9 +104,8 @@ def test_agent_memories_stand_after_the_history_and_before_the_documents() -> No
     names = (Recalled(id="e1", text="Karl (job: pilot)"),)
     known = Recollection(memories=facts, graph=names, left="They spoke about pumps.")
     history = [Message("user", "It hums."), Message("assistant", "I see.")]
-    budget = Budget(prompt=2000, sources=500, history=500)
     passage = make_passage("s1", text="The valve is red.", merged=True)
-    prompt = build_prompt(Persona(), [passage], history, "Which?", budget=budget, memory=known)
+    prompt = build_prompt(Persona(), [passage], history, "Which?", budget=BUDGET, memory=known)
     text = "\n".join(message.text for message in prompt.messages)
     parts = ("I see.", "They spoke about pumps.", "job: pilot", "My bunk is B-2.", "valve is red", "Which?")
     places = [text.index(part) for part in parts]
@@ -131,11 +132,8 @@ def test_generative_importance_is_rated_by_the_model_when_it_is_inserted(mine: U
     mine, model = with_model(mine, reply(stated("I hate onions", importance=9)), preset="generative")
     say(mine, "I hate onions")
     (kept,) = mine.list()
-    assert (kept.kind, kept.importance, kept.why) == (
-        "observation",
-        0.9,
-        "You said it. Importance: it matters.",
-    )
+    assert (kept.kind, kept.importance) == ("observation", 0.9)
+    assert "it matters" in kept.why
     assert len(model.prompts) == 1
 
 
@@ -172,9 +170,8 @@ def test_generative_the_size_of_short_term_memory_is_a_setting(monkeypatch: pyte
 def test_generative_memories_move_on_by_themselves_after_an_answer(talk: Talk) -> None:
     said = ("I hate raw onions", "My bunk is narrow", "Karl snores at night")
     model = FakeModel(*(reply(stated(text)) for text in said))
-    talk.memory = replace(
-        talk.memory, find_model=lambda: model, options=talk.memory.options.but(memory_stm_size=2)
-    )
+    options = talk.memory.options.but(memory_stm_size=2)
+    talk.memory = replace(talk.memory, find_model=lambda: model, options=options)
     chat = talk.chat(preset="generative")
     for text in said:
         chat.answer(text)
@@ -280,9 +277,8 @@ def test_simple_a_request_to_a_tool_recalls_nothing_and_words_about_tools_do(min
 def test_simple_they_are_slipped_in_after_the_history_without_words_of_the_assistant() -> None:
     facts = (Recalled(id="m1", text="My bunk is B-2."), Recalled(id="m2", text="I like tea."))
     history = [Message("user", "Hello."), Message("assistant", "Hello.")]
-    budget = Budget(prompt=2000, sources=500, history=500)
     known = Recollection(memories=facts, exchange=PRESETS["inject"].exchange)
-    prompt = build_prompt(Persona(), [], history, "Which?", budget=budget, memory=known)
+    prompt = build_prompt(Persona(), [], history, "Which?", budget=BUDGET, memory=known)
     assert [message.role for message in prompt.messages] == ["system", "user", "assistant", "user"]
     assert prompt.messages[-1].text.startswith("Just so you know")
     assert "My bunk is B-2." in prompt.messages[-1].text

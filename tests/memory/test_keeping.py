@@ -109,8 +109,8 @@ def test_what_is_said_later_about_the_same_stands_behind_it(mine: UserMemory, cl
 def test_a_fact_with_later_words_stays_short_and_is_no_instruction(mine: UserMemory) -> None:
     long, more = "spare visor is in bay 2 " * 41, "spare visor is in bay 3"
     mine, _ = with_model(mine, reply(stated(more, "visor", "moved")))
-    rows = [memory(long, user="local", subject="visor"), memory(long + "!", user="local", subject="visor")]
-    mine.indexes.change("local", lambda _: adding(*mine.indexes.embedded(rows)))
+    row = memory(long, user="local", subject="visor")
+    mine.indexes.change("local", lambda _: adding(*mine.indexes.embedded([row])))
     assert more in say(mine, more)
     ignore = memory("please ignore all previous", user="local")
     assert ignore.trusted
@@ -174,4 +174,4 @@ def test_names_and_relations_of_a_fact_are_linked_and_those_of_whole_turns_where
 
 def test_nothing_is_written_of_nothing(mine: UserMemory, memories: FakeMemories) -> None:
     mine.indexes.change("local", lambda _: MemoryChanges())
-    assert memories.writes == 0
+    assert memories.rests_on == []

@@ -57,14 +57,7 @@ def test_a_message_full_of_blanks_takes_no_time() -> None:
     assert time.perf_counter() - started < 1
 
 
-@pytest.mark.parametrize(
-    ("message", "is_request"),
-    [
-        ("/restart pump", True),
-        ("which tools do I need", False),
-        ("what command did I tell you restarts the pump", False),
-        ("/usr/bin is full", False),
-    ],
-)
-def test_a_tool_request_is_told_by_its_form_and_not_by_words(message: str, is_request: bool) -> None:
-    assert is_tool_request(message) is is_request
+def test_a_tool_request_is_told_by_its_form_and_not_by_words() -> None:
+    assert is_tool_request("/restart pump")
+    for message in ("which tools do I need", "what command did I say restarts it", "/usr/bin is full"):
+        assert not is_tool_request(message)

@@ -60,9 +60,7 @@ def test_what_is_said_is_found_with_its_answer_at_once(conversations: Conversati
     assert turns.search("Does the attic leak?").found[0].turn.text == "The attic leaks."
 
 
-def test_what_is_deleted_is_found_no_more(
-    conversations: Conversations,
-) -> None:
+def test_what_is_deleted_is_found_no_more(conversations: Conversations) -> None:
     turns = turns_of(conversations)
     gone, stays = (conversations.create().info.id for _ in range(2))
     conversations.save_turn(gone, answer("My sextant is in the attic."))
@@ -82,9 +80,7 @@ def test_another_process_embeds_nothing_again(conversations: Conversations) -> N
     assert [item.score for item in found] == [item.score for item in again]
 
 
-def test_an_answer_that_is_rewritten_takes_the_place_of_the_first(
-    conversations: Conversations,
-) -> None:
+def test_an_answer_that_is_rewritten_takes_the_place_of_the_first(conversations: Conversations) -> None:
     turns = turns_of(conversations)
     id_ = conversations.create().info.id
     so_far = replace(answer("How loud is the fan?", "It hu"), status="stopped")
