@@ -19,7 +19,7 @@ Metadata = Mapping[str, Any]
 Version = tuple[float, ...]  # 2.7 is (2, 7); x stands for any number, and counts as the newest
 
 NOWHERE = 3
-MOST_NAMED = 3  # sections whose own heading has the names; names that more have tell none from another
+MOST_NAMED = 3  # sections whose own heading has the names: names that more have tell none from another
 LINKING_PASSAGES = 5  # passages whose sentences are read for codes
 LEAST_COVERAGE = 0.5  # of the question's content words, in a sentence that names a code
 MOST_CODES = 3  # of one sentence: a list may name forty procedures
@@ -57,8 +57,9 @@ def names_first(items: Sequence[Item], sections: Sequence[Node], question: str) 
     """Return the items in their order, except that sections with the names of the question come first.
 
     First come pages whose title is the question, and pages with such an alias (the file's name is one); then
-    sections whose own heading has all its names, and those that have them in outer headings or aliases. If
-    the question names a version, pages of other versions are left out; else pages with a newer version.
+    sections whose own heading has all its names, and the best three that have them in outer headings or
+    aliases. If the question names a version, pages of other versions are left out; else pages with a newer
+    version.
     """
     versions = [_parsed(section.metadata.get("version", "")) for section in sections]
     asked = [v for v in map(_parsed, _VERSION.findall(question)) if any(_is_of(own, v) for own in versions)]
@@ -69,6 +70,9 @@ def names_first(items: Sequence[Item], sections: Sequence[Node], question: str) 
     nearness = [_nearness(section.metadata, wanted) for section in sections]
     if nearness.count(1) > MOST_NAMED:
         nearness = [NOWHERE] * len(sections)
+    below = [place for place, near in enumerate(nearness) if near == 2]
+    for place in below[MOST_NAMED:]:  # a page with a version in its title leaves room for others
+        nearness[place] = NOWHERE
     ranked = [
         (_rank(question, section, nearness[place]), place)
         for place, (section, own) in enumerate(zip(sections, versions, strict=True))

@@ -65,6 +65,8 @@ def test_the_section_that_is_named_precedes_those_below_and_around_it() -> None:
     papers = [section(f"{n}.md", f"IL-10 in study {n}") for n in range(4)]
     assert order("IL-10", other, *papers[1:]) == [1, 2, 3, 0]
     assert order("IL-10", other, *papers) == [0, 1, 2, 3, 4]  # many headings have it: it tells none apart
+    notes = [section("7.4.md", "New in 7.4", f"Change {n}") for n in range(5)]
+    assert order("how long is 7.4 supported", other, *notes) == [1, 2, 3, 0, 4, 5]
 
 
 def test_a_version_that_is_named_is_searched_alone_and_else_the_newest() -> None:
