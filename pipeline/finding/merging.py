@@ -13,6 +13,7 @@ from pipeline.steps.records import Step
 from pipeline.stores.base import DocumentStore
 
 MIN_CHILDREN, MIN_SHARE = 2, 0.5  # of the children, in order to merge them into their parent
+INTRODUCTION = 600  # characters; a longer text of a heading stands by itself
 MOST_WORDS = 400  # of a parent: procedures have up to 390, chapters 1,000
 
 Heading = tuple[str, ...]  # a source, then a heading path in it
@@ -79,6 +80,8 @@ def join_introductions(passages: Sequence[Passage], store: DocumentStore) -> lis
         above, below = _heading(upper.section), _heading(lower.section)
         pair = [passage for passage in joined if passage is upper or passage is lower]
         if len(pair) < 2 or above == below or below[: len(above)] != above:
+            continue
+        if len(upper.section.text) > INTRODUCTION:
             continue
         try:
             document = store.document(above[0])

@@ -125,7 +125,11 @@ def test_an_introduction_and_the_section_below_it_are_one(
     assert (section.node_id, found[0].score) == (ids[0], 0.9)
 
 
-def test_an_introduction_stays_alone_where_its_document_changed_or_went() -> None:
+def test_an_introduction_stays_alone_where_it_is_long_or_its_document_changed_or_went(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     found, changed = passages("intro", "dark"), document()
     for stored in (None, replace(changed, text=changed.text.replace("ship", "boat"))):
         assert join_introductions(found, Sections(stored)) == found  # type: ignore[arg-type]
+    monkeypatch.setattr(merging, "INTRODUCTION", 10)
+    assert join_introductions(found, Sections(changed)) == found  # type: ignore[arg-type]
