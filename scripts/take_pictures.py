@@ -55,6 +55,7 @@ def main() -> None:
         athena.ingest([ROOT / "docs_corpus"])
         athena.close()
         model = {"ollama_url": given.ollama} if given.ollama else {"llm": "none"}
+        model["cross_encoder"] = "auto"
         with serving(data_dir, **model) as address, sync_playwright() as playwright:
             expect.set_options(timeout=PATIENCE_MS)
             browser = playwright.chromium.launch(

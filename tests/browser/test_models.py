@@ -89,6 +89,7 @@ def _stopping(app: App, ollama: OllamaServer) -> None:
     app.ask("And the next question?")
     expect(app.page.get_by_test_id("stToast")).to_contain_text("An answer is being written")
     expect(app.question).to_have_value("And the next question?")
+    app.page.get_by_test_id("stToast").get_by_role("button").last.click()
     app.go("Documents")  # other pages do not end an answer
     expect(app.page.locator(".tree")).to_be_visible()
     app.go("Chat")
