@@ -208,9 +208,6 @@ class ChatRecipe:
 
     def _generate(self, turn: RunningTurn, llm: LanguageModel, emit: Emit) -> Answer:
         """Answer with the model; where it fails before the first word, quotes stand in for it."""
-        leads = turn.recollection.leads(turn.found.answerability)
-        if turn.found.answerability.verdict != "answered" and not leads:
-            turn.notices += (replies.MAY_NOT_ANSWER,)
         prompt = prompt_for(turn, self.parts)
         keep = self.conversation.keep_so_far_if_possible
         keep(turn)
@@ -227,6 +224,9 @@ class ChatRecipe:
             return self._quote(
                 turn, notice=f"{self.parts.choice.name} answered nothing. {replies.QUOTES_INSTEAD}"
             )
+        leads = turn.recollection.leads(turn.found.answerability)
+        if turn.found.answerability.verdict != "answered" and not leads:  # quotes say it in their heading
+            turn.notices += (replies.MAY_NOT_ANSWER,)
         return finish(turn, cited)
 
     def _cite_whole(self, turn: RunningTurn, sources: Sequence[Source], emit: Emit) -> Answer:
