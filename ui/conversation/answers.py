@@ -210,7 +210,7 @@ def _found(found: Sequence[Citation]) -> str:
 
 def _working(now: RunSnapshot) -> str:
     """Return the line with the current step and the Stop button."""
-    step = "Stopping" if now.stopping else now.step.rstrip(" .…") or ("Writing" if now.text else "Starting")
+    step = "Stopping" if now.stopping else now.step.rstrip(" .…") or ("Writing" if now.text else "Working")
     stop = tag("button", icon("stop_circle"), "Stop", class_="tool framed", data_act="stop",
                disabled=now.stopping, title="Stop (Esc)")  # fmt: skip
     pulse = tag("span", class_="pulse", aria_hidden="true")
