@@ -10,18 +10,16 @@ from dataclasses import replace
 
 import pytest
 
-from athena import load_settings
 from memory import graph, upkeep
 from memory.chat import AfterAnswers, RememberingChat
-from memory.options import PRESETS
+from memory.options import PRESETS, MemorySettings
 from memory.recall import recallable, weighed, within
 from memory.user_memory import UserMemory
 from pipeline.answer import Message
 from pipeline.answering.persona import Persona
-from pipeline.answering.prompts import Budget, build_prompt, fitting_history
+from pipeline.answering.prompts import Budget, build_prompt
 from pipeline.answering.recollection import Recalled, Recollection
 from pipeline.errors import ModelError, ModelUnavailable
-from pipeline.models.tokens import count_tokens
 from pipeline.options import ChatOptions, PriceOptions
 from pipeline.stores.memories import Memory
 from pipeline.stores.private import PrivateConversations
@@ -112,14 +110,8 @@ def test_agent_memories_stand_after_the_history_and_before_the_documents() -> No
     assert places == sorted(places)
 
 
-def test_agent_the_conversation_has_two_thousand_tokens_and_the_oldest_message_leaves_first() -> None:
-    history = [Message("user", f"message {number} " + "word " * 100) for number in range(40)]
-    kept = fitting_history(history, budget=ChatOptions().history_tokens)
-    assert kept == history[-len(kept) :]
-    assert 1_800 < sum(count_tokens(message.text) for message in kept) <= 2_000
-
-
 def test_agent_budget_is_counted_in_tokens_and_the_first_come_first() -> None:
+    assert ChatOptions().history_tokens == 2_000  # its oldest leave first: test_prompts.py
     assert within(["one two three", "four five six"], tokens=4) == 1
     assert within(["one"] * 5, tokens=10) == 5
     assert within(["word " * 100, "one"], tokens=10) == 0
@@ -148,36 +140,21 @@ def test_generative_nothing_enters_long_term_memory_but_through_short_term(mine:
     assert {item.tier for item in mine.list()} == {"short_term"}
 
 
-def test_generative_the_oldest_move_on_where_the_size_is_reached(mine: UserMemory, clock: Clock) -> None:
-    mine = replace(mine, options=mine.options.but(memory="generative", memory_stm_size=2))
-    for number, importance in enumerate((0.9, 0.1, 0.5, 0.5)):
-        clock.at += 1
-        add(mine, fact(f"pump {number} hums", tier="short_term", importance=importance, created_at=clock.at))
-    upkeep.tidy(mine)
-    assert {item.text: item.tier for item in mine.list()} == {
-        "pump 0 hums": "long_term",
-        "pump 2 hums": "short_term",
-        "pump 3 hums": "short_term",
-    }
-    assert len(mine.list(history=True)) == 4
-
-
-def test_generative_the_size_of_short_term_memory_is_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ATHENA_MEMORY_STM_SIZE", "3")
-    assert load_settings().memory_stm_size == 3
-
-
-def test_generative_memories_move_on_by_themselves_after_an_answer(talk: Talk) -> None:
-    said = ("I hate raw onions", "My bunk is narrow", "Karl snores at night")
-    model = FakeModel(*(reply(stated(text)) for text in said))
+def test_generative_the_oldest_move_on_by_themselves_where_the_size_is_reached(talk: Talk) -> None:
+    assert "memory_stm_size" in MemorySettings.model_fields
+    said = {"I hate raw onions": 9, "It hums at night": 1, "My bunk is narrow": 5, "Karl snores too loud": 5}
+    model = FakeModel(*(reply(stated(text, importance=rating)) for text, rating in said.items()))
     options = talk.memory.options.but(memory_stm_size=2)
     talk.memory = replace(talk.memory, find_model=lambda: model, options=options)
     chat = talk.chat(preset="generative")
     for text in said:
         chat.answer(text)
     talk.finish()
-    tiers = {item.text: item.tier for item in talk.memory.list()}
-    assert tiers == dict(zip(said, ("long_term", "short_term", "short_term"), strict=True))
+    hated, _, *latest = said
+    assert {item.text: item.tier for item in talk.memory.list()} == (
+        {hated: "long_term"} | dict.fromkeys(latest, "short_term")
+    )
+    assert len(talk.memory.list(history=True)) == 4
 
 
 def test_generative_reflects_by_itself_after_ten_new_memories(mine: UserMemory) -> None:
@@ -274,14 +251,11 @@ def test_simple_a_request_to_a_tool_recalls_nothing_and_words_about_tools_do(min
     assert recalled(mine, "which cabin fan tools do I need").memories
 
 
-def test_simple_they_are_slipped_in_after_the_history_without_words_of_the_assistant() -> None:
-    facts = (Recalled(id="m1", text="My bunk is B-2."), Recalled(id="m2", text="I like tea."))
-    history = [Message("user", "Hello."), Message("assistant", "Hello.")]
-    known = Recollection(memories=facts, exchange=PRESETS["inject"].exchange)
-    prompt = build_prompt(Persona(), [], history, "Which?", budget=BUDGET, memory=known)
-    assert [message.role for message in prompt.messages] == ["system", "user", "assistant", "user"]
+def test_simple_they_are_slipped_in_without_words_of_the_assistant() -> None:
+    known = Recollection(memories=(Recalled(id="m1", text="My bunk is B-2."),), exchange=True)
+    prompt = build_prompt(Persona(), [], [], "Which?", budget=BUDGET, memory=known)
+    assert [message.role for message in prompt.messages] == ["system", "user"]
     assert prompt.messages[-1].text.startswith("Just so you know")
-    assert "My bunk is B-2." in prompt.messages[-1].text
 
 
 # -- memary ------------------------------------------------------------------------------------------------
