@@ -80,9 +80,7 @@ def test_an_answer_of_the_assistant_is_found_only_where_one_asks_for_it() -> Non
     assert "a" in [item.turn.id for item in asked.found]
 
 
-@pytest.mark.parametrize(
-    "later", ["actually, the rotation changes on tuesday", "rotation day: tuesday, changes"]
-)
+@pytest.mark.parametrize("later", ["actually, the rotation changes on tuesday", "rotation: tuesday, changes"])
 def test_what_was_put_right_later_comes_first_whatever_its_verb(later: str) -> None:
     found = index_of(
         Turn(id="old", session="1", text="the rotation changes on monday", at=1.0),

@@ -32,11 +32,8 @@ def test_entities_are_ids_and_capitalised_names(text: str, names: list[str]) -> 
 
 
 def test_a_place_follows_its_preposition() -> None:
-    assert [(item.name, item.kind) for item in entities_in("Karl lives in Bergen with Ida.")] == [
-        ("Karl", "name"),
-        ("Bergen", "place"),
-        ("Ida", "name"),
-    ]
+    kinds = {item.name: item.kind for item in entities_in("Karl lives in Bergen with Ida.")}
+    assert kinds == {"Karl": "name", "Bergen": "place", "Ida": "name"}
 
 
 @pytest.mark.parametrize(

@@ -95,14 +95,10 @@ def test_ten_thousand_turns_are_searched_in_milliseconds() -> None:
         return found / np.linalg.norm(found, axis=1, keepdims=True)
 
     words = [f"word{number}" for number in range(2_000)]
+    said = [" ".join(random.choice(words, 20)) for _ in range(10_000)]
     turns = [
-        Turn(
-            id=str(number),
-            session=str(number // 20),
-            speaker=("Ana", "Ben")[number % 2],
-            text=" ".join(random.choice(words, 20)),
-        )
-        for number in range(10_000)
+        Turn(id=str(number), session=str(number // 20), speaker=("Ana", "Ben")[number % 2], text=text)
+        for number, text in enumerate(said)
     ]
     found = TurnIndex(spoken(turns, embed=embed))
     encoder = FakeEncoder(dimensions=384)
