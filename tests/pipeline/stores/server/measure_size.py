@@ -104,7 +104,10 @@ def ingest(store: DocumentStore, documents: Iterable[NewDocument], manifest: Man
 
 
 def search(store: DocumentStore, questions: list[SearchRequest], users: int) -> None:
-    """Ask the questions as some users at once, and print percentiles of all and of Weaviate's part."""
+    """Ask the questions as some users, and print percentiles of all and of Weaviate's part.
+
+    Of several users, each asks about once a second.
+    """
     total, weaviate = list[float](), list[float]()
 
     def timed(seconds: list[float], call: Callable[..., Any], *given: Any) -> Any:
@@ -113,9 +116,13 @@ def search(store: DocumentStore, questions: list[SearchRequest], users: int) -> 
         seconds.append(time.perf_counter() - started)
         return found
 
+    def one(question: SearchRequest) -> None:
+        time.sleep(random.expovariate(1.0) if users > 1 else 0.0)
+        timed(total, store.search, question)
+
     ask = partial(timed, weaviate, searching.ask_all)
     with patch.object(searching, "ask_all", ask), ThreadPoolExecutor(users) as pool:
-        list(pool.map(partial(timed, total, store.search), questions))
+        list(pool.map(one, questions))
     for name, seconds in (("search", total), ("Weaviate's part", weaviate)):
         cuts = statistics.quantiles(seconds, n=20)
         print(f"{users} users, {name}: p50 {cuts[9] * 1000:.0f} ms, p95 {cuts[18] * 1000:.0f} ms", flush=True)
