@@ -105,10 +105,13 @@ class ChatRecipe:
         return self._quote_or_tell(turn) if llm is None else self._generate(turn, llm, emit)
 
     def _rewrite(self, turn: RunningTurn) -> None:
-        """Turn the message and the history into queries; where the model fails, it is searched as typed."""
+        """Turn the message and the history into queries; where the model fails, it is searched as typed.
+
+        An agent's first message, too: a small model that is asked two things does not search twice by itself.
+        """
         asked = asked_in(turn.message)
         turn.queries = (asked,)
-        if self.parts.llm is None or not (turn.history or turn.options.hyde):
+        if self.parts.llm is None or not (turn.history or turn.options.hyde or self.parts.agent):
             return
         from pipeline.asking.rewriting import rewrite
 

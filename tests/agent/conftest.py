@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -17,6 +17,11 @@ from tests.pipeline.searching import FILES, write_manual
 
 QUESTION = "At how many rpm does the cabin fan hum?"
 ANSWERED = "Thought: I have read enough.\nAnswer: The cabin fan hums at 4000 rpm [1]."
+
+
+def scripted(replies: Iterable[Any], *queries: str) -> FakeLLM:
+    """Return a model that rewrites the question into queries, and then gives these replies."""
+    return FakeLLM([json.dumps({"queries": queries or [QUESTION]}), *replies])
 
 
 def call(tool: str, **arguments: Any) -> str:
@@ -51,7 +56,7 @@ def ask(fan: Athena, agent: Agent) -> Ask:
     """Ask the agent a question, with these replies of its model."""
 
     def asked(replies: Any, question: str = QUESTION, **given: Any) -> Answer:
-        llm = replies if isinstance(replies, FakeLLM) else FakeLLM(replies)
+        llm = replies if isinstance(replies, FakeLLM) else scripted(replies)
         return fan.ask(question, llm=llm, **{"agent": agent, **given})
 
     return asked

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from dataclasses import replace
@@ -15,9 +16,10 @@ from agent.tools import MOST_CHARACTERS, result_text
 from athena import Athena, open_athena
 from pipeline.redaction import hide
 from pipeline.steps.events import AnswerFinished
-from tests.agent.conftest import ANSWERED, QUESTION, Ask, call, calls
-from tests.fake_llm import FakeLLM
+from tests.agent.conftest import ANSWERED, QUESTION, Ask, call, calls, scripted
 from tests.servers import OllamaServer, Reply
+
+REWRITTEN = Reply((json.dumps({"queries": [QUESTION]}),))
 
 
 def test_an_answer_cites_the_sections_that_were_read(ask: Ask) -> None:
@@ -31,10 +33,17 @@ def test_an_answer_cites_the_sections_that_were_read(ask: Ask) -> None:
 
 
 def test_a_model_that_calls_no_tool_answers_from_the_manuals(ask: Ask) -> None:
-    llm = FakeLLM(["The cabin fan hums at 4000 rpm."])
+    llm = scripted(["The cabin fan hums at 4000 rpm."])
     answer = ask(llm)
     assert "It hums at 4000 rpm." in [cited.quote for cited in answer.citations]
-    assert "It hums at 4000 rpm." in llm.prompts[0]
+    assert "It hums at 4000 rpm." in llm.prompts[-1]
+
+
+def test_a_question_with_two_parts_is_searched_for_each(ask: Ask) -> None:
+    queries = "cabin fan hum", "LN2 tank relief valve"
+    answer = ask(scripted([ANSWERED], *queries))
+    tools = [step.data["arguments"]["query"] for step in answer.steps if step.name == "tool"]
+    assert tools == [*queries]
 
 
 def test_a_sentence_that_no_section_supports_is_marked(ask: Ask) -> None:
@@ -44,7 +53,7 @@ def test_a_sentence_that_no_section_supports_is_marked(ask: Ask) -> None:
 
 
 def test_a_section_has_one_number_however_often_it_is_read(ask: Ask) -> None:
-    llm = FakeLLM([call("search", query=QUESTION), ANSWERED])
+    llm = scripted([call("search", query=QUESTION), ANSWERED])
     ask(llm)
     assert llm.prompts[-1].count("<source 1 ") == 2
     assert "<source 9 " not in llm.prompts[-1]
@@ -64,7 +73,7 @@ def test_the_scope_of_a_conversation_holds_for_every_tool(ask: Ask, fan: Athena)
     section = next(
         one.section for one in fan.search("S-band").passages if one.node.metadata["source"] == "comms.md"
     )
-    llm = FakeLLM(
+    llm = scripted(
         [call("open_section", section_id=section.node_id), call("search", query="S-band"), ANSWERED]
     )
     answer = ask(llm, paths=("systems/*",))
@@ -78,7 +87,7 @@ def test_results_of_functions_are_no_evidence(ask: Ask, agent: Agent) -> None:
         return f"{part} weighs 40 kg [1]"
 
     agent.add_tool(weight, reads=True)
-    llm = FakeLLM([call("weight", part="The fan"), "Thought: so\nAnswer: The fan weighs 40 kg [1]."])
+    llm = scripted([call("weight", part="The fan"), "Thought: so\nAnswer: The fan weighs 40 kg [1]."])
     answer = ask(llm)
     assert calls(answer)[0].data["result"] == "The fan weighs 40 kg [1]"
     assert r"40 kg \[1]" in llm.prompts[-1]
@@ -107,7 +116,7 @@ def test_an_exception_of_a_function_is_told_to_the_model(ask: Ask, agent: Agent)
         raise RuntimeError("no scale")
 
     agent.add_tool(broken, reads=True)
-    llm = FakeLLM([call("broken"), call("launch"), ANSWERED])
+    llm = scripted([call("broken"), call("launch"), ANSWERED])
     answer = ask(llm)
     assert [(step.status, step.detail) for step in calls(answer)] == [("failed", "no scale")]
     assert "no scale" in llm.prompts[-1] and "launch not found" in llm.prompts[-1]
@@ -138,7 +147,7 @@ def test_memories_are_kept_recalled_and_forgotten_with_consent(ask: Ask, agent: 
     kept = calls(ask([call("remember", text="I sleep in bunk B-2."), ANSWERED], agent=willing))[0]
     [known] = [memory.id for memory in fan.memory.list() if memory.text == "I sleep in bunk B-2."]
     assert "result" not in kept.data  # a step has no text of memories: they may be forgotten
-    llm = FakeLLM([call("recall", query="bunk"), "Thought: so\nAnswer: You sleep in bunk B-2."])
+    llm = scripted([call("recall", query="bunk"), "Thought: so\nAnswer: You sleep in bunk B-2."])
     answer = ask(llm, question="Where is my place to sleep?", agent=willing)
     assert "bunk B-2" in llm.prompts[-1] and known in answer.recalled
     ask([call("forget", memory_ids=[known]), ANSWERED], agent=willing)
@@ -146,20 +155,20 @@ def test_memories_are_kept_recalled_and_forgotten_with_consent(ask: Ask, agent: 
 
 
 def test_a_private_conversation_has_no_tool_that_writes_to_the_memory(ask: Ask) -> None:
-    llm = FakeLLM([call("remember", text="I like fans."), ANSWERED])
+    llm = scripted([call("remember", text="I like fans."), ANSWERED])
     answer = ask(llm, private=True)
     assert calls(answer) == [] and "remember not found" in llm.prompts[-1]
 
 
 def test_an_endless_caller_is_asked_for_an_answer_at_last(ask: Ask) -> None:
-    llm = FakeLLM([*(call("search", query=f"fan {number}") for number in range(8)), "It hums at 4000 rpm."])
+    llm = scripted([*(call("search", query=f"fan {number}") for number in range(8)), "It hums at 4000 rpm."])
     answer = ask(llm)
-    assert answer.citations and len(llm.prompts) == 9
+    assert answer.citations and len(llm.prompts) == 10
 
 
 def test_results_are_cut_to_the_room_of_the_prompt(ask: Ask, agent: Agent) -> None:
     agent.add_tool(lots, reads=True)
-    llm = FakeLLM([call("lots"), call("lots"), ANSWERED])
+    llm = scripted([call("lots"), call("lots"), ANSWERED])
     first, second = calls(ask(llm))
     assert first.status == "ok" and second.detail == NO_ROOM
     assert len(llm.prompts[-1]) < 60_000
@@ -194,7 +203,7 @@ def test_a_stop_ends_a_call_that_hangs(fan: Athena, agent: Agent) -> None:
     agent.add_tool(hang, reads=True)
     begun = time.monotonic()
     try:
-        events = list(fan.chat(llm=FakeLLM([call("hang"), ANSWERED]), agent=agent).run(QUESTION, stop=stop))
+        events = list(fan.chat(llm=scripted([call("hang"), ANSWERED]), agent=agent).run(QUESTION, stop=stop))
     finally:
         ended.set()
     last = events[-1]
@@ -211,7 +220,7 @@ def test_the_time_of_an_answer_is_limited(fan: Athena, agent: Agent) -> None:
         return ""
 
     agent.add_tool(hang, reads=True)
-    chat = fan.chat(llm=FakeLLM([call("hang"), "It hums at 4000 rpm."]), agent=agent)
+    chat = fan.chat(llm=scripted([call("hang"), "It hums at 4000 rpm."]), agent=agent)
     limits = chat.parts.limits.model_copy(update={"answer_timeout_s": 5.0})
     chat.parts = replace(chat.parts, limits=limits)
     try:
@@ -224,20 +233,20 @@ def test_the_time_of_an_answer_is_limited(fan: Athena, agent: Agent) -> None:
 
 def test_a_model_of_ollama_with_tools_calls_them_as_functions(fan: Athena, agent: Agent) -> None:
     with OllamaServer(tools=True) as server:
-        server.reply_with(Reply(("The cabin fan hums at 4000 rpm.",)))
+        server.reply_with(REWRITTEN, Reply(("The cabin fan hums at 4000 rpm.",)))
         changed = {"ollama_url": server.url, "llm": "ollama/llama3.2"}
         with open_athena(fan.settings.model_copy(update=changed)) as other:
             answer = other.ask(QUESTION, agent=agent)
-        offered = [tool["function"]["name"] for tool in server.chats[0].body["tools"]]
+        offered = [tool["function"]["name"] for tool in server.chats[1].body["tools"]]
     assert {"search", "open_section", "recall"} <= {*offered}
-    assert answer.citations and "Thought" not in server.chats[0].body["messages"][0]["content"]
+    assert answer.citations and "Thought" not in server.chats[1].body["messages"][0]["content"]
 
 
 def test_a_model_that_writes_its_calls_is_asked_to_do_so(fan: Athena, agent: Agent) -> None:
     written = '<tools>{"name": "search", "arguments": {"query": "speed"}}</tools>'
     replies = [Reply((text,)) for text in (written, call("search", query="speed"), ANSWERED)]
     with OllamaServer(tools=True) as server:
-        server.reply_with(*replies)
+        server.reply_with(REWRITTEN, *replies)
         changed = {"ollama_url": server.url, "llm": "ollama/llama3.2"}
         with open_athena(fan.settings.model_copy(update=changed)) as other:
             answer = other.ask(QUESTION, agent=agent)
@@ -266,5 +275,5 @@ def test_athenas_own_tools_keep_their_names(ask: Ask, agent: Agent) -> None:
         return "quokka"
 
     agent.add_tool(search, reads=True)
-    llm = FakeLLM([call("search", query="fan"), ANSWERED])
+    llm = scripted([call("search", query="fan"), ANSWERED])
     assert ask(llm).citations and "quokka" not in llm.prompts[-1]

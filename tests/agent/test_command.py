@@ -26,7 +26,9 @@ def test_calls_are_in_the_json(data: Path, monkeypatch: pytest.MonkeyPatch) -> N
     with OllamaServer() as server:
         monkeypatch.setenv("ATHENA_OLLAMA_URL", server.url)
         monkeypatch.setenv("ATHENA_LLM", "auto")
-        script = [call("search", query="LN2 tank"), call("remember", text="I like fans."), ANSWERED]
+        rewritten = json.dumps({"queries": [QUESTION]})
+        calls = call("search", query="LN2 tank"), call("remember", text="I like fans.")
+        script = [rewritten, *calls, ANSWERED]
         server.reply_with(*(Reply((text,)) for text in script))
         printed = CliRunner().invoke(app, ["agent", QUESTION, "--data-dir", str(data), "--json"])
     assert printed.exit_code == 0, printed.output

@@ -18,8 +18,7 @@ from agent.tools import read_servers
 from athena import Athena
 from pipeline.errors import ConfigurationError
 from pipeline.redaction import redacted
-from tests.agent.conftest import ANSWERED, Ask, call, calls
-from tests.fake_llm import FakeLLM
+from tests.agent.conftest import ANSWERED, Ask, call, calls, scripted
 
 SCRIPT = Path(__file__).with_name("mcp_server.py")
 KEY = "Bearer sk-a1B2c3D4e5F6g7H8i9J0k1L2"
@@ -43,7 +42,7 @@ def parts(*arguments: str) -> dict[str, Any]:
 
 def test_a_servers_tools_are_called_with_consent_alone(fan: Athena, ask: Ask, tmp_path: Path) -> None:
     agent = agent_with(fan, tmp_path, parts())
-    llm = FakeLLM([call("parts_add", first=1, second="2"), call("parts_order", part="fan"), ANSWERED])
+    llm = scripted([call("parts_add", first=1, second="2"), call("parts_order", part="fan"), ANSWERED])
     allowed = replace(agent, consent=lambda tool, *_: tool.name == "parts_add")
     added, ordered = calls(ask(llm, agent=allowed))
     assert (added.data["result"], added.data["kind"]) == ("3 parts", "tool")
