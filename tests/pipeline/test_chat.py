@@ -15,11 +15,7 @@ from pipeline.answer import Answer, Role
 from pipeline.answering.prompts import ASK
 from pipeline.answering.replies import MAY_NOT_ANSWER
 from pipeline.answering.turns import NOT_STORED
-from pipeline.errors import (
-    AthenaError,
-    StoreError,
-    UnknownConversation,
-)
+from pipeline.errors import AthenaError, StoreError, UnknownConversation
 from pipeline.models.clients import Piece
 from pipeline.models.failures import Server
 from pipeline.retrieve import RetrievalOptions

@@ -10,11 +10,7 @@ import pytest
 from pipeline.errors import ConfigurationError, ModelError
 from pipeline.models.clients import OllamaModel
 from pipeline.models.generation import complete
-from pipeline.models.llm import (
-    choose_language_model,
-    list_language_models,
-    pull_model,
-)
+from pipeline.models.llm import choose_language_model, list_language_models, pull_model
 from pipeline.options import LanguageModelOptions
 from tests.scripted_server import ScriptedServer, Sent, lines, said
 
