@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +15,6 @@ from athena.settings import MANUALS, Settings
 from mission.game import Game, Outcome
 from mission.games import Games
 from mission.levels import all_levels
-from mission.story import the_story
 from tests.mission.conftest import script
 from tests.ui.conftest import component_data, texts
 from ui.conversation.runner import Run, runner
@@ -100,15 +98,6 @@ def test_a_level_that_was_lost(athena: Athena, games: Games, run_app: RunApp) ->
     app = run_app(athena, page="mission", level="ln2-tank")
     assert "Mission lost" in [heading.value for heading in app.subheader]
     assert "ordered the lander" in texts(app)
-
-
-def test_the_story_ends_once_all_levels_are_won(athena: Athena, games: Games, run_app: RunApp) -> None:
-    games.save(play(Game.start("moving-target")))
-    app = run_app(athena, page="mission", level="moving-target")
-    assert "Something clicks" in app.button(key="mission-next").label
-    assert the_story().end[0] not in texts(app)
-    (games.folder / "progress.json").write_text(json.dumps(dict.fromkeys(all_levels(), 60)), encoding="utf-8")
-    assert the_story().end[0] in texts(run_app(athena, page="mission", level="moving-target"))
 
 
 def test_abandoning_asks_first(athena: Athena, games: Games, run_app: RunApp) -> None:
