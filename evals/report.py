@@ -27,8 +27,7 @@ language model: `make evaluate LLM=ollama/NAME`. The configurations are in
 - All are 0 to 1, higher is better, with a 95 % bootstrap interval over questions. ▲ and ▼: better or worse
   than the first row (paired bootstrap, 10,000 resamples, Holm's correction within an experiment, p < .05). No
   mark: noise.
-- *words*: of the passages found for a question. `--json` also prints the milliseconds of an answer, which
-  depend on what else the machine does.
+- *words*: of the passages found for a question.
 """
 STYLE: dict[Any, Any] = {
     "font.size": 9,

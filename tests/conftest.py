@@ -31,8 +31,7 @@ NO_MODELS = {"ATHENA_CROSS_ENCODER": "none", "ATHENA_OLLAMA_URL": "http://127.0.
 
 settings.register_profile("steady", derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("steady")
-"""The same examples each time, so that no change fails by luck, and no failure on a busy machine; new
-examples: `--hypothesis-profile default`."""
+"""The same examples each time, also on a busy machine; new ones: `--hypothesis-profile default`."""
 
 OUTSIDE = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE", "OLLAMA_HOST")
 USER_FOLDERS = ("XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")

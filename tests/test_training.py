@@ -84,10 +84,8 @@ def random_weights() -> dict[str, NDArray[np.float32]]:
 
 @pytest.mark.slow
 def test_the_exported_graph_scores_each_pair_alone_and_as_in_float32(tmp_path: Path) -> None:
-    weights, texts = (
-        random_weights(),
-        ["Pump\nIts filter lasts ninety days.", "The crew eats at noon, by turns."],
-    )
+    weights = random_weights()
+    texts = ["Pump\nIts filter lasts ninety days.", "The crew eats at noon, by turns."]
     scores = []
     for quantized in (False, True):
         path = tmp_path / f"{quantized}.onnx"
