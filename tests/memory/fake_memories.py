@@ -26,9 +26,6 @@ class FakeMemories:
         self.before_apply: Callable[[], None] = lambda: None
         self.rests_on: list[tuple[str, ...]] = []  # of each write
 
-    def users(self) -> list[str]:
-        return sorted(user for user, known in self.of.items() if known.memories or known.entities)
-
     def load(self, user: str, *, since: int = 0) -> UserMemories:
         known = self.of.get(user, UserMemories(user=user, version=0))
         if known.version == since:

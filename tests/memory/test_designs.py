@@ -151,9 +151,8 @@ def test_generative_the_oldest_move_on_by_themselves_where_the_size_is_reached(t
         chat.answer(text)
     talk.finish()
     hated, _, *latest = said
-    assert {item.text: item.tier for item in talk.memory.list()} == (
-        {hated: "long_term"} | dict.fromkeys(latest, "short_term")
-    )
+    tiers = {item.text: item.tier for item in talk.memory.list()}
+    assert tiers == {hated: "long_term"} | dict.fromkeys(latest, "short_term")
     assert len(talk.memory.list(history=True)) == 4
 
 

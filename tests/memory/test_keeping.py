@@ -122,8 +122,7 @@ def test_of_two_facts_that_are_as_near_one_has_the_later_words(mine: UserMemory)
     texts = ("spare visor is in bay 2", "the spare visor is in the bay 2")
     rows = [memory(text, user="local", subject="visor") for text in texts]
     mine.indexes.change("local", lambda _: adding(*mine.indexes.embedded(rows)))
-    told = say(mine, "spare visor is not in bay 2 anymore")
-    assert sorted("later" in text for text in told) == [False, True]
+    assert sorted("later" in it for it in say(mine, "spare visor is not in bay 2 anymore")) == [False, True]
 
 
 def test_a_correction_stands_behind_what_was_kept_of_the_message_before(mine: UserMemory) -> None:
