@@ -121,11 +121,11 @@ class IngestRun:
         ]
         if not documents:
             return
+        done = len(report.added) + len(report.changed) + len(report.unchanged) + len(documents)
+        self.tell(Progress("storing", done, report.total, documents[-1].source))
         self.writing.replace(*documents)
         for document in documents:
             (report.changed if document.source in self.indexed else report.added).append(document.source)
-        done = len(report.added) + len(report.changed) + len(report.unchanged)
-        self.tell(Progress("storing", done, report.total, documents[-1].source))
 
     def delete_gone(self) -> None:
         """Delete the documents whose files are gone."""
