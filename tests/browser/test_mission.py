@@ -79,7 +79,7 @@ def test_a_level_is_won_with_quotes_and_survives_a_reload(
     show(app, "Assistant")
     turn.locator(".chip").first.click()
     assert "LN2" in app.cited()
-    expect(app.mark.first).to_be_in_viewport()
+    expect(app.pane.locator("mark.answer").first).to_be_in_viewport()
     app.reload()
     expect(command(app)).to_have_value("")
     expect(output(app).locator(".command")).to_have_count(1)
