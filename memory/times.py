@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import calendar
 import re
 import time
 from datetime import UTC, date, datetime, timedelta
 
-DAYS = tuple(map(str.lower, calendar.day_name))
-MONTHS = tuple(map(str.lower, calendar.month_name[1:]))
+# In English, whatever the locale of the process is: `calendar` has them in its language.
+DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+MONTHS = (
+    "january", "february", "march", "april", "may", "june",
+    "july", "august", "september", "october", "november", "december",
+)  # fmt: skip
 NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7}
 NEAR = {"yesterday": -1, "today": 0, "tonight": 0, "tomorrow": 1}  # days from the day of the message
 
