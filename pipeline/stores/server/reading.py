@@ -8,6 +8,7 @@ from dataclasses import asdict, fields
 from functools import partial
 from typing import Any
 
+from pymongo.collection import Collection
 from weaviate import WeaviateClient
 from weaviate.classes.query import Filter
 
@@ -83,18 +84,24 @@ def read_with_versions(
         index = read_index(database)
         generation = index.generation if index else 0
         found = read()
-        visible = {"_id": {"$in": [*sources_of(found)]}, "version": {"$ne": ""}}
-        records = [*database["documents"].find(visible, {"version": 1, "generation": 1})]
+        records = _among(database["documents"], "_id", sources_of(found), "version", "generation")
+        records = [record for record in records if record["version"]]
         if all(record.get("generation", 0) <= generation for record in records):
             break
     return found, {record["_id"]: record["version"] for record in records}
 
 
+def _among(rows: Collection[Record], key: str, values: Iterable[str], *names: str) -> list[Record]:
+    """The records that have one of the values of a key; a call names only so many values."""
+    return [one for some in in_parts(values) for one in rows.find({key: {"$in": some}}, names or None)]
+
+
 def read_sections(database: Db, node_ids: Ids[str]) -> dict[str, StoredNode]:
     """Visible sections by id."""
-    wanted = {"node": {"$in": [*set(node_ids)]}}
     rows, versions = read_with_versions(
-        database, lambda: [*database["sections"].find(wanted)], lambda found: {row["source"] for row in found}
+        database,
+        lambda: _among(database["sections"], "node", set(node_ids)),
+        lambda found: {row["source"] for row in found},
     )
     return {row["node"]: section_of(row) for row in rows if versions.get(row["source"]) == row["version"]}
 
