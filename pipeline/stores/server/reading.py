@@ -22,6 +22,7 @@ MOST_RESULTS = 10_000
 """Weaviate's default QUERY_MAXIMUM_RESULTS: the most objects that a query returns."""
 
 READINGS = 5
+MOST_KNOWN = 100_000  # documents whose versions a process keeps
 INFO = tuple(field.name for field in fields(DocumentInfo) if field.name != "source")
 
 
@@ -35,6 +36,7 @@ def stored_objects(
     name = collection_names(connections.addresses, index.build)[level]
     calls = [partial(_fetch, name=name, ids=ids) for ids in in_parts(dict.fromkeys(node_ids))]
     objects, versions = read_with_versions(
+        connections,
         database,
         lambda: [one for found in connections.weaviate(*calls) for one in found],
         lambda found: {str(one.properties["path"]) for one in found},
@@ -72,23 +74,31 @@ def section_records(document: NewDocument, version: str) -> Iterator[Record]:
 
 
 def read_with_versions(
-    database: Db, read: Callable[[], Result], sources_of: Callable[[Result], Iterable[str]]
-) -> tuple[Result, dict[str, str]]:
-    """What `read` returns, and the visible versions of its documents by source.
+    connections: Connections,
+    database: Db,
+    read: Callable[[], Result],
+    sources_of: Callable[[Result], Iterable[str]],
+) -> tuple[Result, Mapping[str, str]]:
+    """What `read` returns, and the visible versions of its documents by source; "" for one without.
 
     A version is whole in both servers before the generation rises to the number that the document's record
     then gets with the version. So what was read of a version is whole unless its number is above the
-    generation before; `read` is then called again, at most `READINGS` times.
+    generation before; `read` is then called again, at most `READINGS` times. While the generation stays the
+    same, no visible version is deleted: those that were looked up before are known.
     """
     for _ in range(READINGS):
         index = read_index(database)
-        generation = index.generation if index else 0
         found = read()
-        records = _among(database["documents"], "_id", sources_of(found), "version", "generation")
-        records = [record for record in records if record["version"]]
-        if all(record.get("generation", 0) <= generation for record in records):
+        of, known = connections.known_versions
+        known = known if of == index == read_index(database) else {}
+        unknown = {*sources_of(found)} - known.keys()
+        records = _among(database["documents"], "_id", unknown, "version", "generation")
+        versions = known | dict.fromkeys(unknown, "") | {one["_id"]: one["version"] for one in records}
+        generation = index.generation if index else 0
+        if all(one.get("generation", 0) <= generation for one in records if one["version"]):
+            connections.known_versions = index, versions if len(versions) <= MOST_KNOWN else {}
             break
-    return found, {record["_id"]: record["version"] for record in records}
+    return found, versions
 
 
 def _among(rows: Collection[Record], key: str, values: Iterable[str], *names: str) -> list[Record]:
@@ -96,9 +106,10 @@ def _among(rows: Collection[Record], key: str, values: Iterable[str], *names: st
     return [one for some in in_parts(values) for one in rows.find({key: {"$in": some}}, names or None)]
 
 
-def read_sections(database: Db, node_ids: Ids[str]) -> dict[str, StoredNode]:
+def read_sections(connections: Connections, database: Db, node_ids: Ids[str]) -> dict[str, StoredNode]:
     """Visible sections by id."""
     rows, versions = read_with_versions(
+        connections,
         database,
         lambda: _among(database["sections"], "node", set(node_ids)),
         lambda found: {row["source"] for row in found},

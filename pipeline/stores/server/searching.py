@@ -61,6 +61,7 @@ def _best(
     while True:
         asked = [query._replace(limit=min(factor * query.limit, MOST_RESULTS)) for query in queries]
         answers, versions = read_with_versions(
+            connections,
             database,
             partial(ask_all, connections, index, asked, paths),
             lambda found: {one.source for some in found for one in some},

@@ -35,7 +35,7 @@ from pipeline.stores.server.writing import ServerWriting
 class ServerStore:
     """Fulfils `Store`; safe to use from several threads, processes and machines.
 
-    Nothing is connected before it is needed. Versions of documents are looked up for each read. Given a
+    Nothing is connected before it is needed. Given a
     `manifest`, searching an index that was made otherwise raises `ManifestMismatch`.
     """
 
@@ -73,12 +73,11 @@ class ServerStore:
     def get_many(self, node_ids: Collection[str]) -> dict[str, StoredNode]:
         """Sections and sentences by id, in the order of the ids."""
         with self._connections.mongodb() as database:
-            nodes = reading.read_sections(database, node_ids)
+            nodes = reading.read_sections(self._connections, database, node_ids)
             others = [id_ for id_ in node_ids if id_ not in nodes]
             found = reading.stored_objects(self._connections, database, "sentence", others)
-            sections = reading.read_sections(
-                database, {str(one.properties["section"]) for one in found.values()}
-            )
+            owners = {str(one.properties["section"]) for one in found.values()}
+            sections = reading.read_sections(self._connections, database, owners)
         for id_, one in found.items():
             if section := sections.get(str(one.properties["section"])):
                 nodes[id_] = reading.sentence_of(one.properties, section)

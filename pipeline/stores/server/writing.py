@@ -59,7 +59,6 @@ class ServerWriting:
             )
             _insert_sections(database, group)
             _switch(database, group, raise_generation(database))  # before: `read_with_versions` says why
-            raise_generation(database)  # after: so that documents are counted again
             clean(self._connections, database, self._build, [document.source for document in documents])
         sections = [section for document in documents for section in document.sections]
         self._words |= words_of(" ".join((*one.metadata["heading_path"], one.text)) for one in sections)
@@ -72,7 +71,6 @@ class ServerWriting:
             if database["documents"].update_one(shown, change).matched_count == 0:
                 raise UnknownDocument(f"No document '{source}' is indexed.", "`athena ingest` adds it.")
             clean(self._connections, database, self._build, [source])
-            raise_generation(database)
 
     def finish(self) -> None:
         """Write the words of the documents, and delete what dead processes left."""
@@ -83,9 +81,13 @@ class ServerWriting:
 
 
 def clean(connections: Connections, database: Db, build: str, sources: Iterable[str]) -> None:
-    """Delete the versions of some documents that are neither visible nor being written."""
+    """Delete the versions of some documents that are neither visible nor being written.
+
+    The generation rises first, so that readers ask which versions are visible, and count documents again.
+    """
     documents = database["documents"]
     for some in in_parts(sources):
+        raise_generation(database)
         records = [*documents.find({"_id": {"$in": some}}, {"version": 1, "next": 1, "versions": 1})]
         old = [
             [one for one in record["versions"] if one not in (record["version"], record["next"])]
