@@ -47,14 +47,15 @@ def test_fusing_by_hand() -> None:
     response = SearchResponse(
         bm25_sections=(Hit("a", "a", 10.0), Hit("b", "b", 4.0), Hit("c", "c", 2.0)),
         bm25_sentences=(hit("b1", 8.0), hit("b0", 6.0), hit("a0", 4.0), hit("c0", 4.0)),
-        dense_sections=(),
+        dense_sections=(Hit("a", "a", 0.7), Hit("b", "b", 0.3)),
         dense_sentences=(hit("c2", 0.9), hit("a0", 0.5)),
     )
     weights = {"bm25_sections": 0.4, "bm25_sentences": 0.2, "dense_sections": 0.1, "dense_sentences": 0.3}
     fused = fuse_sections(response, weights=weights)
-    # a: 1 * .4 + 0 * .2 + 0 * .3; b: (4 - 2) / 8 * .4 + 1 * .2; c: 0 * .4 + 0 * .2 + 1 * .3
-    assert [item.id for item in fused] == ["a", "b", "c"]
-    assert [item.score for item in fused] == pytest.approx([0.4, 0.3, 0.3])
+    # Among the dense sections, c2 stands for c with .9 - .03, and a has its own .7.
+    # a: 1 * .4 + 0 * .2 + .4 / .57 * .1 + 0 * .3; b: (4 - 2) / 8 * .4 + 1 * .2 + 0; c: 1 * .1 + 1 * .3
+    assert [item.id for item in fused] == ["a", "c", "b"]
+    assert [item.score for item in fused] == pytest.approx([0.4 + 0.04 / 0.57, 0.4, 0.3])
     assert sentence_scores(response, weights=weights) == {
         "a": {"a0": 0.0}, "b": {"b0": 0.1, "b1": 0.2}, "c": {"c0": 0.0, "c2": 0.3}
     }  # fmt: skip
