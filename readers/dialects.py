@@ -17,7 +17,9 @@ from typing import NamedTuple
 
 FILL = "\u2060"
 LABEL = f"{FILL} {FILL}"
-"""Begins a line that is a block of its own, such as the title of an admonition."""
+"""Begins a line that is a block of its own."""
+TITLE = f"{LABEL} {FILL}"
+"""Begins a line that is the title of a callout, an admonition or a fold."""
 ITEM = f"-   {FILL}"
 """Begins a block of MkDocs whose text is indented by four; to the parser it is a list item."""
 LONGEST_ADDRESS = 2_000
@@ -40,6 +42,7 @@ _LINE_OF_FILL = re.compile(rf"^([ \t>]*){FILL}[{FILL} \t]*$", re.MULTILINE)
 _INDENT_OF_FILL = re.compile(rf"^(?: {{4,}}|[ ]{{0,3}}\t[ \t]*)(?={FILL}(?! {FILL}))", re.MULTILINE)
 _MINIFIED = re.compile(r"[!-~]{200,}+")
 _GAP = re.compile(rf"([ \t]*){FILL}[{FILL} \t]*")
+_TITLE = re.compile(rf"^([ \t>\ue000-\uf8ff]*+){TITLE}([^\r\n]+)", re.MULTILINE)  # marks may stand before it
 _BLANK_LINES = re.compile(r"(?:\A|\r?\n)(?>(?:[ \t]*\r?\n)+)")
 _ITEM_WITHOUT_TITLE = re.compile(rf"-   {FILL}[{FILL} \t]*(?>(?:\r?\n[ \t]*)+)(?=\S)")
 
@@ -75,6 +78,11 @@ def display(masked: str) -> str:
         masked = _GAP.sub(_closed_up, _ITEM_WITHOUT_TITLE.sub("-   ", masked))
     masked = _BLANK_LINES.sub(lambda lines: "\n\n" if lines[0].strip("\r\n") else lines[0], masked)
     return masked.strip("\n").rstrip()
+
+
+def with_titles(masked: str) -> str:
+    """Return a mask in which titles of callouts, admonitions and folds are bold and on lines of their own."""
+    return _TITLE.sub(lambda title: f"{title[1]}**{title[2].strip(f'{FILL} ')}**  ", masked)
 
 
 def is_seen(masked: str) -> bool:
@@ -160,13 +168,13 @@ def _put(found: _Found, argument: str) -> str:
     return found[0][: -len(rest)] + argument.replace("_", " ") + FILL * (len(rest) - len(argument))
 
 
-def _label(found: _Found, argument: str) -> str:
+def _label(found: _Found, argument: str, *, start: str = LABEL) -> str:
     """Return only the shown parts of a mark, as a block of its own if the mark has its line alone."""
     spans, margin = _shown(found, argument), len(_margin(found))
     before = found.string[max(0, found.start() - 100) : found.start()].rpartition("\n")[2]
     after = found.string[found.end() : found.end() + 100].partition("\n")[0]
     alone = spans and not before.strip(f" \t>{FILL}") and not after.strip(" \t")
-    opening = LABEL if alone and spans[0][0] - found.start() - margin >= len(LABEL) else ""
+    opening = start if alone and spans[0][0] - found.start() - margin >= len(start) else ""
     return _kept(found, spans, " ", skip=margin, opening=opening)
 
 
@@ -194,6 +202,7 @@ _REPLACE: dict[str, _Replace] = {
     "keep": lambda found, _: found[0],
     "text": lambda found, argument: _kept(found, _shown(found, argument), FILL),
     "label": _label,
+    "title": functools.partial(_label, start=TITLE),
     "item": lambda found, _: _kept(found, _shown(found, ""), FILL, skip=len(_margin(found)), opening=ITEM),
     "fence": lambda found, _: _margin(found) + "```".ljust(len(found[0]) - len(_margin(found))),
     "heading": _heading,
