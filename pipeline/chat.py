@@ -193,9 +193,10 @@ class ChatRecipe:
             return turn.answer(text=NOTED, mode="reply", verdict="answered")
         if nothing:
             personal = memory.verdict is not None and memory.personal and memory.asks
-            nearest = () if personal else replies.nearest_sections(found.passages, turn.file_hashes)
+            far = found.answerability.signals.get("closeness", 0.0) < replies.NEAR
+            nearest = () if personal or far else replies.nearest_sections(found.passages, turn.file_hashes)
             return turn.answer(
-                text=replies.not_answered(turn.message, personal=personal),
+                text=replies.not_answered(turn.message, personal=personal, nearest=bool(nearest)),
                 abstained=True,
                 nearest=nearest,
                 verdict="not in the documents",

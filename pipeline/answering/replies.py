@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from pipeline.steps.records import Step
 
 NEAREST = 4  # sections shown where the documents do not answer
+NEAR = (
+    0.35  # cosine of the question to what was found; below, no section has to do with it (answerability.md)
+)
+OTHERWISE = "Try the words that the documents use, ask one thing at a time, or add documents about it."
 NO_MODEL = "No language model is connected: these are quotes from the documents."
 MAY_NOT_ANSWER = "The documents may not answer this: check the answer against what it cites."
 QUOTES_INSTEAD = "These are quotes from the documents instead."
@@ -90,12 +94,12 @@ def nearest_sections(passages: Sequence[Passage], file_hashes: Mapping[str, str]
     )
 
 
-def not_answered(question: str, *, personal: bool = False) -> str:
-    """The reply where the documents do not answer; nor what was said, which a `personal` question is of."""
+def not_answered(question: str, *, personal: bool, nearest: bool) -> str:
+    """Say that the documents do not answer; nor what was said, which a `personal` question is about.
+
+    `nearest` is whether the nearest sections are shown below.
+    """
     if personal:
         return f"You have told me nothing about this, and the documents do not either: “{question}”."
-    return (
-        f"I found nothing about this in the documents. I looked for: “{question}”. "
-        "Below are the nearest sections, in case one of them helps. Otherwise try the words that the "
-        "documents use, or ask one thing at a time."
-    )
+    below = "Below are the nearest sections, in case one of them helps. " if nearest else ""
+    return f"I found nothing about this in the documents. I looked for: “{question}”. {below}{OTHERWISE}"

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import pytest
 
 from pipeline.answer import Answer, Role
+from pipeline.answering import replies
 from pipeline.answering.prompts import ASK
 from pipeline.answering.replies import MAY_NOT_ANSWER
 from pipeline.answering.turns import NOT_STORED
@@ -112,15 +113,20 @@ def test_the_events_of_a_run_without_a_model(new_chat: NewChat) -> None:
 # -- not in the documents -------------------------------------------------------------------------------
 
 
-def test_abstaining_says_what_was_looked_for_and_shows_the_nearest(new_chat: NewChat) -> None:
+def test_abstaining_says_what_was_looked_for(new_chat: NewChat) -> None:
     chat = new_chat()
     answer = chat.answer("Who painted the Mona Lisa portrait?")
     assert answer.abstained
     assert "Who painted the Mona Lisa portrait?" in answer.text
-    assert answer.nearest
-    assert not answer.citations
+    assert answer.citations == answer.nearest == ()  # nothing has to do with it
     assert (answer.mode, answer.status) == ("quote", "complete")
     assert chat.turns[0].answer.abstained
+
+
+def test_abstaining_shows_sections_that_are_near(new_chat: NewChat, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replies, "NEAR", 0.0)
+    answer = new_chat().answer("Who painted the Mona Lisa portrait?")
+    assert answer.abstained and answer.nearest
     for citation in answer.nearest:
         assert FILES[citation.source][citation.start : citation.end] == citation.quote
 

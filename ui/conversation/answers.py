@@ -11,7 +11,7 @@ from types import MappingProxyType
 from pipeline.answer import Answer, Citation, Support
 from pipeline.answering.citations import escaped_markers, renamed_markers
 from pipeline.answering.recollection import FORGOTTEN
-from pipeline.answering.replies import nearest_sections
+from pipeline.answering.replies import OTHERWISE, nearest_sections
 from pipeline.steps.events import RunFailed
 from pipeline.steps.records import Step, call_line, data_of
 from pipeline.stores.globs import only_in
@@ -25,7 +25,6 @@ from ui.shared.words import in_labels, one_line, shortened
 MARKER = re.compile(r"(?<!\\)\[(\d{1,3})\]")
 CHIP = re.compile(r"<chip-(\d+)>")
 STOPPED = "You stopped this answer."
-OTHERWISE = "Try the words that the documents use, or ask about one thing at a time."
 SHOWN = 2_000  # characters of a tool's result
 LONGEST_SAID = 300  # characters of a memory, or of a quote beside a chip
 ICONS = {"tool": "build", "memory": "psychology", "documents": "search"}

@@ -233,12 +233,10 @@ def test_ask_as_json(data_dir: Path, manual: Path) -> None:
     assert all(set(step) >= {"name", "ms"} for step in answer["steps"])
 
 
-def test_ask_abstains_and_shows_the_nearest(data_dir: Path) -> None:
+def test_ask_abstains_without_sections_that_have_nothing_to_do_with_the_question(data_dir: Path) -> None:
     answer = ok("ask", "Who won the football cup final in 1966?", "--data-dir", str(data_dir))
     assert answer["abstained"] is True
-    assert answer["citations"] == []
-    assert answer["nearest"]
-    assert all(set(citation) >= CITATION_KEYS for citation in answer["nearest"])
+    assert answer["citations"] == answer["nearest"] == []
 
 
 def test_ask_goes_on_with_a_conversation(data_dir: Path) -> None:

@@ -161,3 +161,8 @@ def test_hostile_text_takes_linear_time() -> None:
     for piece in ("| " * 20_000, "[" * 5_000, "> " * 5_000, "- " * 5_000, "*a " * 10_000, "`" * 20_000):
         html_of(piece, spans=[Span(0, len(piece), "mark")])
     assert time.monotonic() - began < 60
+
+
+def test_the_title_of_a_callout_is_bold_on_a_line_of_its_own() -> None:
+    html = file_html("> [!tip] Mind this\n> Open it.\n", source="a.md", spans=[Span(2, 18, "mark")])
+    assert "<strong><mark>Mind this</mark></strong><br />\nOpen it." in html
