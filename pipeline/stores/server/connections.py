@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import pymongo
@@ -27,9 +27,6 @@ from pipeline.redaction import hide
 from pipeline.stores.rows import KINDS, other_format
 from pipeline.stores.server.addresses import ServerAddresses
 from pipeline.stores.server.errors import server_errors
-
-if TYPE_CHECKING:
-    from pipeline.stores.server.index import Index
 
 FORMAT = 1
 """Rises with each change of MongoDB's records, and is stored with them."""
@@ -56,8 +53,8 @@ class Connections:
     def __init__(self, addresses: ServerAddresses) -> None:
         hide(addresses.model_dump())  # from messages
         self.addresses = addresses
-        self.known_versions: tuple[Index | None, dict[str, str]] = None, {}
-        """The index at one moment, and visible versions that were looked up then, by source."""
+        self.known_versions: tuple[object, dict[str, str]] = None, {}
+        """The `Index` at one moment, and visible versions that were looked up then, by source."""
         self._lock = threading.RLock()
         self._pool = ThreadPoolExecutor(PARALLEL_CALLS, thread_name_prefix="weaviate")
 
