@@ -89,9 +89,9 @@ def _stopping(app: App, ollama: OllamaServer) -> None:
     app.ask("And the next question?")
     expect(app.page.get_by_test_id("stToast")).to_contain_text("An answer is being written")
     expect(app.question).to_have_value("And the next question?")
-    app.page.get_by_test_id("stToast").get_by_role("button").last.click()
-    app.go("Documents")  # other pages do not end an answer
+    app.go("Documents")  # the message does not lie over the sidebar; other pages do not end an answer
     expect(app.page.locator(".tree")).to_be_visible()
+    app.page.get_by_test_id("stToast").get_by_role("button").last.click()
     app.go("Chat")
     expect(app.turn(2).get_by_role("status")).to_be_visible()
     if app.width < PHONE:

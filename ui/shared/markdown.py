@@ -83,9 +83,9 @@ def headings_of(html: str) -> list[tuple[int, str, str]]:
 
 
 def text_of(text: str) -> str:
-    """Return the words of a Markdown text, on one line."""
+    """Return the words of a Markdown text, on one line; a row of a table without its outer bars."""
     spaced = BLOCK_TAG.sub(" ", html_of(text))
-    return " ".join(unescape(re.sub(r"<[^>]*>", "", spaced)).split())
+    return " ".join(unescape(re.sub(r"<[^>]*>", "", spaced)).split()).strip("| ")
 
 
 # -- marks in the text -------------------------------------------------------------------------------------
