@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pipeline.answering.persona import Persona
     from pipeline.steps.events import ChatEvent
 
-WORKING = "Esc stops the answer"
+WORKING = "Press Esc or Stop to end the answer"
 BUSY = "An answer is being written in this conversation. Wait for it, or stop it."
 ABOUT_FILES = "What is this about?"  # the question about files that are dropped without one
 TITLE = "Write a title of two to six words for a conversation that begins with this question:\n\n"

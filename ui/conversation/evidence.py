@@ -135,7 +135,7 @@ def _status_text(fate: Provenance, document: StoredDocument | None) -> str:
         case "same":
             return "The passage is as it was when this was answered."
         case "moved":
-            return "The same passage, moved within its file since this was answered."
+            return "The passage has moved within its file since this was answered."
         case _ if document is None:
             return "The file is no longer indexed."
         case _:

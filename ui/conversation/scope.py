@@ -44,7 +44,7 @@ def scope_bar(conversation: Conversation | None, documents: Sequence[DocumentInf
                          on_change="rerun")  # fmt: skip
     if chooser.open:
         with chooser:
-            st.caption("Ask only what you tick.")
+            st.caption("Ask only the documents that you tick.")
             query = st.text_input("Search documents", key=f"find-{at}", placeholder="Search documents",
                                   label_visibility="collapsed", icon=":material/search:")  # fmt: skip
             ticked = [written(glob) for glob in scope]

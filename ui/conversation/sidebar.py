@@ -67,7 +67,7 @@ def _conversations() -> bool:
     with st.container(key="conversations"):
         if not found:
             st.caption(
-                "No conversation has these words." if words else "Your conversations will be listed here."
+                "No conversation contains these words." if words else "Your conversations are listed here."
             )
         for name, infos in by_day(found[:PAGE], today=datetime.now().astimezone().date()):
             st.caption(name)
@@ -130,7 +130,7 @@ def _rename(info: ConversationInfo) -> None:
 
 def confirm_deletion(info: ConversationInfo) -> None:
     """Ask before a conversation is deleted."""
-    st.text(f"You delete “{info.title or UNTITLED}” and its answers. You can undo that right afterwards.")
+    st.text(f"This deletes “{info.title or UNTITLED}” and its answers. You can undo it afterwards.")
     st.text("Facts that were remembered from it stay. You can forget them on the Memory page.")
     if messages.confirmed(no="Keep", yes="Delete", key="conversation"):
         runner().forget(info.id)

@@ -99,7 +99,7 @@ def get(conversation_id: str) -> Conversation:
     found = store_of(conversation_id).get(conversation_id)
     if is_kept_here(conversation_id) and conversation_id not in kept(Whose).begun:
         raise UnknownConversation(
-            "That conversation is private.", "Open it where it began, or begin another."
+            "That conversation is private.", "Open it in the window where it began, or begin another."
         )
     if found.info.user != user():
         raise UnknownConversation(

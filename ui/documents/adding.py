@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 TITLES = [known.title for known in FORMATS]
 WHAT = f"{', '.join(TITLES[:-1])} or {TITLES[-1]} files"
 SHOWN = 20  # files, or messages, that are shown of many
-RUNNING = "Documents are still being indexed. Wait for the end, or stop it first."
+RUNNING = "Documents are still being indexed. Wait until that is done, or stop it first."
 
 
 def add_files(*, busy: bool, expanded: bool) -> None:
@@ -90,7 +90,7 @@ def summary(report: IngestReport) -> str:
     """Return the result of an ingest in one line."""
     counts = {"added": report.added, "changed": report.changed, "deleted": report.deleted}
     parts = [f"{counted(len(sources), 'document')} {word}" for word, sources in counts.items() if sources]
-    done = ", ".join(parts) or "Nothing was new"
+    done = ", ".join(parts) or "Nothing has changed"
     if report.stopped:
-        return f"Stopped. {done}. Look for changes to go on."
+        return f"Stopped. {done}. To go on, choose “Look for changes”."
     return f"{done}. {counted(len(report.unchanged), 'document')} unchanged. {report.seconds:.1f} s."

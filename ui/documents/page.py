@@ -132,7 +132,7 @@ def confirm_deletion(documents: Sequence[DocumentInfo]) -> None:
     athena = process.athena()
     st.text(f"Answers will no longer cite {'it' if len(documents) == 1 else 'them'}.")
     if any(not is_upload(athena, info) for info in documents):
-        st.text("The files in your folders stay. Look for changes to index them again.")
+        st.text("Your own files are not deleted. To index them again, choose “Look for changes”.")
     if messages.confirmed(no="Keep", yes="Delete", key="documents"):
         if jobs().working:
             st.toast(RUNNING)

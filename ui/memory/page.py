@@ -36,7 +36,7 @@ NOT_FOUND = "Nothing like that is remembered. Try other words."
 OPEN, EDIT, PIN, UNPIN, FORGET = "Open the conversation", "Edit …", "Pin", "Unpin", "Forget …"
 RESTORE = "Restore what it replaced"
 
-IN_FILES = "You cannot undo this. Backups that you made keep it."
+IN_FILES = "You cannot undo this. Your backups still contain it."
 IN_MONGODB = "You cannot undo this. MongoDB's journal and backups keep it until they are overwritten."
 NOTHING = "There is nothing to forget."
 PREVIEWED = 12  # facts and messages that a preview lists
@@ -214,11 +214,11 @@ def _what_goes(found: Forgetting) -> None:
     said = [turn.text for turn in sorted(by_turn.values(), key=lambda turn: -(turn.at or 0.0))]
     counts = [counted(len(one), word) for one, word in ((facts, "fact"), (said, "message")) if one]
     answers = " Messages are deleted with their answers." if said else ""
-    st.text(f"You delete {' and '.join(counts)} for good.{answers}")
+    st.text(f"This deletes {' and '.join(counts)} for good.{answers}")
     with st.container(gap="xsmall"):
         for item in [*facts, *said][:PREVIEWED]:
             st.text(f"· {shortened(one_line(item), 200)}")
         if (more := len(facts) + len(said) - PREVIEWED) > 0:
             st.caption(f"and {more:,} more")
     if set(found.said_in) - set(found.turn_ids):
-        st.text("The messages in which you said so are deleted, too.")
+        st.text("The messages that they came from are deleted, too.")

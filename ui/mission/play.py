@@ -46,7 +46,7 @@ def _head(game: Game) -> None:
         st.markdown(f"**{game.level.number}. {plain(game.level.title)}**", width="content")
         _hints(game)
         st.button("All levels", on_click=open_level, args=("",), key="mission-levels",
-                  type="tertiary", icon=":material/apps:", help="The game is kept.")  # fmt: skip
+                  type="tertiary", icon=":material/apps:", help="Your game is saved.")  # fmt: skip
         if game.outcome is Outcome.RUNNING:
             st.button("Abandon …", key="mission-abandon", type="tertiary", icon=":material/logout:",
                       on_click=open_dialog, args=("Abandon this level?",
@@ -55,7 +55,7 @@ def _head(game: Game) -> None:
 
 def confirm_abandoning(level: str, title: str) -> None:
     """Ask before a running game is deleted."""
-    st.text(f"The game of “{title}” will be deleted. “All levels” leaves it and keeps it.")
+    st.text(f"This deletes your game of “{title}”. To leave and keep it, choose “All levels”.")
     if messages.confirmed(no="Keep playing", yes="Abandon", key="game"):
         saved_games().discard(level)
         open_level("")

@@ -50,14 +50,16 @@ def ollama_models() -> None:
     st.markdown("**Models of Ollama**")
     found = installed_models(url)
     if found is None:
-        st.caption(plain(f"Ollama does not answer at {url}. Install Ollama and start it."))
+        st.caption(
+            plain(f"Ollama does not answer at {url}. Install and start it, or change the address above.")
+        )
         st.button("Look again", icon=":material/sync:", key="look-again", on_click=look_for_models)
         return
     for one in found:
         used = " · :material/check: in use" if process.settings().llm == f"ollama/{one.name}" else ""
         st.markdown(f"{plain(one.name)} :small[{one.size / GIGABYTE:.1f} GB{used}]")
     if not found:
-        st.caption("No model is installed. Pull llama3.2 to start with: it has 2 GB.")
+        st.caption("No model is installed. To start with, pull llama3.2 (2 GB).")
     busy = jobs(PULLING).working
     with st.form("pull", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input("Pull another model", key=FIELD, placeholder="llama3.2")

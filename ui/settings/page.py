@@ -23,7 +23,7 @@ from ui.shared.words import LABELS, in_labels, plain, with_code
 
 AUTO, NONE = "auto", "none"
 FORM_PX = 736
-FOR_EVERYBODY = "These settings are for everybody who uses this server. They apply to the next question."
+FOR_EVERYBODY = "These settings apply to everybody who uses this server, from the next question on."
 KEY_HELP = (
     "The key is sent with every request to OpenAI, or to the server above. It is stored in the data folder, "
     "and never shown again. If you change the address, enter the key again."

@@ -105,7 +105,7 @@ def test_abandoning_asks_first(athena: Athena, games: Games, run_app: RunApp) ->
     app = run_app(athena, page="mission", level="ln2-tank")
     app.button(key="mission-abandon").click().run()
     assert games.load("ln2-tank") is not None
-    assert "will be deleted" in texts(app)
+    assert "deletes your game" in texts(app)
     assert app.button(key="keep-game").label == "Keep playing"
     app.button(key="discard-game").click().run()
     assert not app.exception
