@@ -80,7 +80,7 @@ class ChatStream(Iterator[Piece]):
             self._arrived.put(error)
 
     async def _receive(self) -> None:
-        late = f"{self._llm.server.place} was not done within {self._deadline_s or 0:g} s."
+        late = f"{self._llm.server.place} did not finish within {self._deadline_s or 0:g} s."
         try:
             async with asyncio.timeout(self._deadline_s):
                 async for piece in self._llm.stream(self._messages, self._schema):

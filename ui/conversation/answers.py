@@ -154,9 +154,9 @@ def _abstained(answer: Answer) -> str:
     about = f"I looked for “{tag('em', looked_for)}” and found no passage that answers it. {OTHERWISE}"
     scope = only_in(scope_of(answer))
     everywhere = tag("button", "Ask everywhere", class_="tool framed", data_act="everywhere") if scope else ""
-    label = tag("p", "The nearest sections", class_="label") if answer.nearest else ""
+    label = tag("p", "The nearest sections", class_="label")
     cards = tag("div", *(_card(at, near) for at, near in enumerate(answer.nearest)), class_="cards")
-    return verdict + tag("p", about) + everywhere + label + cards
+    return verdict + tag("p", about) + everywhere + (label + cards if answer.nearest else "")
 
 
 def _card(at: int, citation: Citation, *, act: bool = True) -> str:

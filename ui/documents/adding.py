@@ -90,7 +90,8 @@ def summary(report: IngestReport) -> str:
     """Return the result of an ingest in one line."""
     counts = {"added": report.added, "changed": report.changed, "deleted": report.deleted}
     parts = [f"{counted(len(sources), 'document')} {word}" for word, sources in counts.items() if sources]
-    done = ", ".join(parts) or "Nothing has changed"
+    done = ", ".join(parts) or ("Nothing has changed" if report.unchanged else "Nothing was added")
     if report.stopped:
         return f"Stopped. {done}. To go on, choose “Look for changes”."
-    return f"{done}. {counted(len(report.unchanged), 'document')} unchanged. {report.seconds:.1f} s."
+    same = f" {counted(len(report.unchanged), 'document')} unchanged." if report.unchanged else ""
+    return f"{done}.{same} {report.seconds:.1f} s."

@@ -50,9 +50,7 @@ def ollama_models() -> None:
     st.markdown("**Models of Ollama**")
     found = installed_models(url)
     if found is None:
-        st.caption(
-            plain(f"Ollama does not answer at {url}. Install and start it, or change the address above.")
-        )
+        st.caption(plain(f"Ollama does not answer at {url}. Install and start it, or change its address."))
         st.button("Look again", icon=":material/sync:", key="look-again", on_click=look_for_models)
         return
     for one in found:
