@@ -170,7 +170,7 @@ class ChatRecipe:
         found = [search(query) for query in turn.queries]
         turn.retrieval = merge_retrievals(found, turn.question, top_k=turn.options.top_k)
         earlier = earlier_question(turn.history) if self.parts.llm is None else ""
-        if earlier and not turn.stop.is_set():
+        if earlier and not turn.question.startswith(earlier) and not turn.stop.is_set():
             before = len(turn.trace.steps)
             other = search(f"{earlier}: {turn.question}")
             if earlier_leads(turn.question, turn.retrieval, other):  # its steps alone are kept

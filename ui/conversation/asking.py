@@ -121,10 +121,8 @@ def start_answer(
                 title = partial(_title, athena, conversation_id, question)
                 threading.Thread(target=title, name="title", daemon=True).start()
 
-    if (
-        runner().ask(answer, conversation_id=conversation_id, question=question, in_place_of=instead_of)
-        is None
-    ):
+    run = runner().ask(answer, conversation_id=conversation_id, question=question, in_place_of=instead_of)
+    if run is None:
         raise AthenaError(BUSY, "")
 
 

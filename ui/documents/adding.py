@@ -88,10 +88,9 @@ def finished(job: Job) -> None:
 
 def summary(report: IngestReport) -> str:
     """Return the result of an ingest in one line."""
-    counts = {"added": report.added, "changed": report.changed, "deleted": report.deleted}
+    counts = {word: getattr(report, word) for word in ("added", "changed", "deleted", "unchanged")}
     parts = [f"{counted(len(sources), 'document')} {word}" for word, sources in counts.items() if sources]
-    done = ", ".join(parts) or ("Nothing has changed" if report.unchanged else "Nothing was added")
+    done = ", ".join(parts) or "Nothing was added"
     if report.stopped:
         return f"Stopped. {done}. To go on, choose “Look for changes”."
-    same = f" {counted(len(report.unchanged), 'document')} unchanged." if report.unchanged else ""
-    return f"{done}.{same} {report.seconds:.1f} s."
+    return f"{done}. {report.seconds:.1f} s."

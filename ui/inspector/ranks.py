@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
 
 from pipeline.finding.fusion import LISTS
 from pipeline.steps.records import Step, data_of
+from ui.shared import process
 from ui.shared.words import shortened
 
 View = dict[str, Any]
@@ -158,8 +159,13 @@ def _rows(found: Ranks, section_id: str, place: int) -> list[View]:
 
 
 def draw_chart(found: Ranks, *, key: str) -> None:
-    """Draw the chart of ranks."""
-    spec = chart(rank_rows(found), [*found.columns])
+    """Draw the chart of ranks; the store names the sections that the search did not read."""
+    unread = {one for ranking in found.columns.values() for one in ranking[:DEPTH]} - found.places.keys()
+    stored = process.athena().store.get_many(unread).values()
+    named = {
+        one.node_id: " › ".join([one.metadata["source"], *one.metadata["heading_path"]]) for one in stored
+    }
+    spec = chart(rank_rows(replace(found, places={**named, **found.places})), [*found.columns])
     st.vega_lite_chart(spec=spec, key=key, alt="Ranks of sections from list to list")
 
 

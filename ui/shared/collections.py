@@ -81,10 +81,8 @@ def _leaf(info: DocumentInfo) -> View:
 
 def _listed(nodes: list[View], *, most: int) -> list[View]:
     left = len(nodes) - most
-    return [
-        *nodes[:most],
-        *([{"path": "", "name": f"and {left:,} more: search for them"}] if left > 0 else []),
-    ]
+    more = [{"path": "", "name": f"and {left:,} more: search for them"}] if left > 0 else []
+    return [*nodes[:most], *more]
 
 
 def draw_tree(
