@@ -20,7 +20,7 @@ class Node(Protocol):
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """`source`, `heading_path`, lines; of a sentence also `position`, `kind`, `siblings`, `header`."""
+        """`source`, `heading_path`, lines; of a sentence also `position`, `kind`, `header`."""
 
     @property
     def start_char_idx(self) -> int:

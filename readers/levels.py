@@ -102,7 +102,7 @@ def build_sentences(section: Section, leaves: Sequence[Block]) -> list[Sentence]
     sentences = []
     for position, leaf in enumerate(leaves):
         text, shown = section.text[leaf.start : leaf.end], above.get("shown", "")[leaf.start : leaf.end]
-        own = {"position": position, "siblings": len(leaves), "kind": leaf.kind.value}
+        own = {"position": position, "kind": leaf.kind.value}
         own["start_line"] = before + bisect_right(lines, leaf.start)
         own["end_line"] = before + bisect_right(lines, leaf.end - 1)
         more = {"header": leaf.header, "shown": shown if shown != text else None}

@@ -41,9 +41,7 @@ def make_document(
         section = _section(source, heading, "\n".join(lines), start=len(text))
         sections.append(section)
         for position, line in enumerate(lines):
-            sentences.append(
-                _sentence(section, line, position=position, siblings=len(lines), start=len(text))
-            )
+            sentences.append(_sentence(section, line, position=position, start=len(text)))
             text += line + "\n"
     vectors = {node.node_id: encoder.encode_query(embedding_text(node)) for node in (*sections, *sentences)}
     return NewDocument(
@@ -64,9 +62,9 @@ def _section(source: str, heading: str, text: str, *, start: int) -> Section:
     return Section(make_id(source, heading), text, metadata, start, start + len(text), make_id(source))
 
 
-def _sentence(section: Section, text: str, *, position: int, siblings: int, start: int) -> Sentence:
+def _sentence(section: Section, text: str, *, position: int, start: int) -> Sentence:
     shared = {key: section.metadata[key] for key in ("source", "heading_path")}
-    metadata = {**shared, "position": position, "siblings": siblings, "kind": "prose"}
+    metadata = {**shared, "position": position, "kind": "prose"}
     node_id = make_id(section.node_id, position)
     return Sentence(node_id, text, metadata, start, start + len(text), section.node_id)
 

@@ -57,7 +57,6 @@ def check_properties(text: str, *, max_tokens: int = 254) -> tuple[int, int]:
         family = [leaf for leaf in leaves if leaf.section_id == section.node_id]
         assert family, f"a section without leaves: {section.text!r}"
         assert [leaf.metadata["position"] for leaf in family] == list(range(len(family)))
-        assert {leaf.metadata["siblings"] for leaf in family} == {len(family)}
     for leaf in leaves:
         seen = shown(leaf)
         assert min(len(seen), count_words(seen)) <= max_tokens

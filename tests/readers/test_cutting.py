@@ -57,7 +57,6 @@ def test_what_a_leaf_knows() -> None:
         "heading_path": ["ECS"],
         "aliases": ["manual"],
         "position": 0,
-        "siblings": 2,
         "kind": "prose",
         "start_line": 3,
         "end_line": 3,
