@@ -130,7 +130,6 @@ class RetrievalOptions(SearchOptions):
 
     hyde: bool = False  # of a chat: search with a hypothetical answer, too, which the model writes
     candidates: Count = 100  # length of lists of sections; of sentences twice that
-    spelling: bool = True  # correct words that the documents have in another spelling
     merge_up: bool = True  # put a parent in the place of its sections that were found
     rerank: bool = True  # with the cross-encoder, where one is available
     paths: str | tuple[str, ...] | None = None  # search only in sources that match one of these globs

@@ -67,11 +67,11 @@ class HybridSearch:
         `stop` is set, the reranker is skipped. Raises `StoreError` and `ManifestMismatch`; a reranker that
         fails is a failed step.
         """
-        options, stop, index = options or self.options, stop or threading.Event(), self.store
+        options, stop = options or self.options, stop or threading.Event()
         trace, asked = trace or Trace(ranks=ranks), well_formed(question[:LONGEST])
         begun = len(trace.steps)
         with trace.step("correct", question=asked) as correcting:
-            question = corrected(asked, index) if correcting.is_on(options.spelling) else asked
+            question = corrected(asked, self.store)
             correcting.data["corrected"] = question if question != asked else ""
         with AT_ONCE:
             passages, verdict = self._find(question, hypothesis, options, trace, stop)
