@@ -75,10 +75,6 @@ class ModelTimeout(ModelError):
     """A model gave no answer in time."""
 
 
-class AnswerInterrupted(ModelError):
-    """The stream broke off in mid-answer."""
-
-
 class UnknownConversation(AthenaError):
     """No conversation of that id is stored."""
 

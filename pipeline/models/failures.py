@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from pipeline.errors import AnswerInterrupted, ModelError, ModelTimeout, ModelUnavailable
+from pipeline.errors import ModelError, ModelTimeout, ModelUnavailable
 from pipeline.redaction import redacted, without_password
 
 Provider = Literal["ollama", "openai", "local"]
@@ -122,7 +122,7 @@ def translate(error: Exception, *, server: Server, begun: bool) -> ModelError:
         words = "it does not keep to the protocol"  # a parser's own words say nothing to a user
     if begun:
         problem = f"{server.place} broke off in the middle of its answer: {words}."
-        return AnswerInterrupted(problem, "Ask again for the whole answer.")
+        return ModelError(problem, "Ask again for the whole answer.")
     fix = OTHER_FIX if server.url else START["local"]
     return ModelError(f"{server.place} gave no usable answer: {words or type(error).__name__}.", fix)
 

@@ -32,7 +32,7 @@ class ChatStream(Iterator[Piece]):
 
     Setting `stop` ends it without an exception, at once where the model is on a server; so does `close`.
     `deadline_s` limits the whole answer. Servers that can keep to `json_schema` do. Raises
-    `ModelUnavailable`, `ModelTimeout`, `AnswerInterrupted` or `ModelError`; `text` keeps what had arrived.
+    `ModelUnavailable`, `ModelTimeout` or another `ModelError`; `text` keeps what had arrived.
     """
 
     def __init__(
