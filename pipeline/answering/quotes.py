@@ -29,7 +29,6 @@ COST = 1e-5  # chance that each character of a longer quote must add
 ENOUGH = 0.35  # chance that the quotes shown have the answer; the others are folded
 WORTH_QUOTING = 0.005  # of the best quote's chance; quotes below are left out
 MOST_SHOWN = 3
-FREE_CHOICES = 4  # quotes before each passage has one
 CLOSEST_SHOWN = 2  # where the documents may not answer
 READ = 3  # quotes that the cross-encoder reads
 READ_WEIGHT = 0.4  # of its logit, beside the logarithm of a quote's chance
@@ -158,20 +157,14 @@ def _part(found: PassageLeaves, block: Block, chances: Floats) -> Span:
 
 
 def _chosen(spans: Sequence[Span], limit: int) -> list[Span]:
-    """Return the best spans that do not overlap and whose best leaves differ in their text.
-
-    After the first `FREE_CHOICES`, each passage has its best span before any has another.
-    """
-    free = sorted(spans, key=lambda span: -span.worth)
+    """Return the best spans that do not overlap and whose best leaves differ in their text."""
     chosen: list[Span] = []
     texts: set[str] = set()
-    while free and len(chosen) < limit:
-        used = {id(span.found) for span in chosen}
-        fresh = [span for span in free if id(span.found) not in used]
-        span = fresh[0] if fresh and len(chosen) >= FREE_CHOICES else free[0]
-        free = [other for other in free if not span.overlaps(other)]
+    for span in sorted(spans, key=lambda span: -span.worth):
         text = span.found.leaves[span.best].text.casefold()
-        if text not in texts and (not chosen or span.chance >= WORTH_QUOTING * chosen[0].chance):
+        if len(chosen) == limit or (chosen and span.chance < WORTH_QUOTING * chosen[0].chance):
+            continue
+        if text not in texts and not any(span.overlaps(other) for other in chosen):
             chosen.append(span)
             texts.add(text)
     return chosen
