@@ -6,30 +6,27 @@ docs/decisions/quoting.md says on which questions the weights were chosen.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from itertools import accumulate, chain
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.analysis import content_terms, leaf_terms
+from pipeline.analysis import content_terms, leaf_terms, share
 from pipeline.answering.blocks import PassageLeaves
 from pipeline.stores.base import Vector
 
 Floats = NDArray[np.float64]
-Terms = frozenset[str]
 
 WEIGHTS: Mapping[str, float] = {
     "closeness": 2.2,  # cosine of the leaf and the question
     "neighbour": 1.0,  # the higher cosine of the leaves before and after it in its section
-    "coverage": 1.4,  # share of the question's terms in the leaf; a rarer term weighs more
+    "coverage": 1.4,  # share in the leaf of the question's terms that any leaf has
     "section": 2.5,  # score of the leaf's section, as a share of the best passage's
     "search": 1.5,  # score of the leaf in the search, as a share of the best leaf's
     "length": 0.6,  # logarithm of its length in words
 }
 SIGNALS = tuple(WEIGHTS)
-LEAST_TERM_WEIGHT = 0.1  # of a term that nearly every leaf has
 WORD, MOST_WORDS = 6, 60  # characters of a word; a leaf of more words is no likelier to answer
 
 
@@ -45,13 +42,14 @@ def sentence_signals(
 ) -> Floats:
     """Return the signals of all leaves, passage by passage, shape (leaves, `SIGNALS`)."""
     leaves = [leaf for item in found for leaf in item.leaves]
+    terms = frozenset[str]().union(*map(leaf_terms, leaves)).intersection(content_terms(question))
     near = [float(vectors[leaf.node_id] @ query) if leaf.node_id in vectors else 0.0 for leaf in leaves]
     hits = {hit.node.node_id: hit.score for item in found for hit in item.passage.sentences}
     sections = [item.passage.score_of(leaf.section_id) for item in found for leaf in item.leaves]
     columns = (
         near,
         _neighbours([leaf.section_id for leaf in leaves], near),
-        _coverage(question, found),
+        [share(terms, leaf_terms(leaf)) for leaf in leaves],
         _shares(sections, [item.passage.score for item in found]),
         _shares([hits.get(leaf.node_id, 0.0) for leaf in leaves], hits.values()),
         [math.log1p(min(len(leaf.text) / WORD, MOST_WORDS)) for leaf in leaves],
@@ -69,24 +67,6 @@ def _neighbours(sections: Sequence[str], near: Sequence[float]) -> list[float]:
         )
         for place, two in enumerate(beside)
     ]
-
-
-def _coverage(question: str, found: Sequence[PassageLeaves]) -> list[float]:
-    """Return the weighted share of the question's terms in each leaf."""
-    terms = frozenset(content_terms(question))
-    own = [terms & leaf_terms(leaf) for item in found for leaf in item.leaves]
-    weight = _term_weights(own)
-    total = sum(weight.values()) or 1.0
-    return [sum(weight[term] for term in text) / total for text in own]
-
-
-def _term_weights(texts: Sequence[Terms]) -> dict[str, float]:
-    """Return the inverse document frequency of each term that a text has: log((N + 1) / (n + .5))."""
-    count = Counter(chain.from_iterable(texts))
-    return {
-        term: max(LEAST_TERM_WEIGHT, math.log((len(texts) + 1) / (number + 0.5)))
-        for term, number in count.items()
-    }
 
 
 def _shares(scores: Sequence[float], all_scores: Collection[float]) -> list[float]:
