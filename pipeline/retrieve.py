@@ -22,7 +22,7 @@ from pipeline.answer import Answerability, Passage, Retrieval
 from pipeline.finding import fusion
 from pipeline.finding.fusion import LISTS
 from pipeline.finding.merging import merge_up
-from pipeline.finding.names import is_named, names, names_first, with_linked
+from pipeline.finding.names import names, names_first, with_linked
 from pipeline.finding.passages import fetch_sections, fetched, gather, select
 from pipeline.finding.reranking import READ_PASSAGES, rerank
 from pipeline.finding.spelling import corrected
@@ -123,9 +123,7 @@ class HybridSearch:
             passages = with_linked(passages, question, store=self.store, paths=options.paths)
             linked = [passage for passage in passages if passage.section.node_id not in known]
             merging_up.data["linked"] = fetched(linked)
-            if passages and is_named(question, passages[0].section):
-                merging_up.skip("the question names the first section")
-            elif merging_up.is_on(options.merge_up):
+            if merging_up.is_on(options.merge_up):
                 passages = merge_up(merging_up, passages, self.store)
         with trace.step("select", top_k=options.top_k, context_tokens=options.context_tokens) as selecting:
             passages = select(selecting, passages, self.count_tokens)
