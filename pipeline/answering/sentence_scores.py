@@ -20,9 +20,8 @@ Floats = NDArray[np.float64]
 
 WEIGHTS: Mapping[str, float] = {
     "closeness": 2.2,  # cosine of the leaf and the question
-    "neighbour": 1.0,  # the higher cosine of the leaves before and after it in its section
-    "coverage": 1.4,  # share in the leaf of the question's terms that any leaf has
-    "section": 2.5,  # score of the leaf's section, as a share of the best passage's
+    "coverage": 1.4,  # share of the question's terms in the leaf
+    "section": 2.7,  # score of the leaf's section, as a share of the best passage's
     "search": 1.5,  # score of the leaf in the search, as a share of the best leaf's
     "length": 0.6,  # logarithm of its length in words
 }
@@ -41,32 +40,18 @@ def sentence_signals(
     question: str, found: Sequence[PassageLeaves], vectors: Mapping[str, Vector], query: Vector
 ) -> Floats:
     """Return the signals of all leaves, passage by passage, shape (leaves, `SIGNALS`)."""
-    leaves = [leaf for item in found for leaf in item.leaves]
-    terms = frozenset[str]().union(*map(leaf_terms, leaves)).intersection(content_terms(question))
+    terms, leaves = content_terms(question), [leaf for item in found for leaf in item.leaves]
     near = [float(vectors[leaf.node_id] @ query) if leaf.node_id in vectors else 0.0 for leaf in leaves]
     hits = {hit.node.node_id: hit.score for item in found for hit in item.passage.sentences}
     sections = [item.passage.score_of(leaf.section_id) for item in found for leaf in item.leaves]
     columns = (
         near,
-        _neighbours([leaf.section_id for leaf in leaves], near),
         [share(terms, leaf_terms(leaf)) for leaf in leaves],
         _shares(sections, [item.passage.score for item in found]),
         _shares([hits.get(leaf.node_id, 0.0) for leaf in leaves], hits.values()),
         [math.log1p(min(len(leaf.text) / WORD, MOST_WORDS)) for leaf in leaves],
     )
     return np.column_stack(columns).astype(np.float64)
-
-
-def _neighbours(sections: Sequence[str], near: Sequence[float]) -> list[float]:
-    """Return the higher closeness of the leaves beside each one; its own where its section has no other."""
-    beside = ([place - 1, place + 1] for place in range(len(near)))
-    return [
-        max(
-            (near[at] for at in two if 0 <= at < len(near) and sections[at] == sections[place]),
-            default=near[place],
-        )
-        for place, two in enumerate(beside)
-    ]
 
 
 def _shares(scores: Sequence[float], all_scores: Collection[float]) -> list[float]:

@@ -28,10 +28,9 @@ def test_each_signal_is_computed_by_hand() -> None:
     values = sentence_signals(QUESTION, [found, other], vectors, np.array([1.0, 0.0]))
     assert values.shape == (4, len(SIGNALS))
     assert column(values, "closeness")[:3] == [1.0, 0.5, 0.0]
-    assert column(values, "neighbour")[:3] == [0.5, 1.0, 0.5]
     assert column(values, "section") == [0.5] * 3 + [1.0]
     assert column(values, "search") == [0.0] * 4
-    assert column(values, "coverage")[:3] == [0.5, 0.5, 0.0]  # of "fan" and "turn"; no leaf has "fast"
+    assert column(values, "coverage")[:3] == pytest.approx([1 / 3, 1 / 3, 0])  # of "fast", "fan", "turn"
     assert column(values, "length")[0] < column(values, "length")[1]
 
 
