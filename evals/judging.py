@@ -107,7 +107,6 @@ def quotes_shown(athena: Athena, retrieval: Retrieval) -> list[Shown]:
     quotes = choose_quotes(
         retrieval,
         store=athena.store,
-        encoder=athena.encoder,
         limit=ChatOptions().quotes,
         cross_encoder=athena.hybrid_search.cross_encoder,
     )

@@ -19,7 +19,7 @@ from pipeline.answering.sentence_scores import Floats, sentence_chances, sentenc
 from pipeline.finding.merging import join_introductions
 from pipeline.finding.passages import passage_leaves
 from pipeline.finding.reranking import best_window
-from pipeline.models.base import CrossEncoder, Encoder
+from pipeline.models.base import CrossEncoder
 from pipeline.nodes import Node, ScoredNode
 from pipeline.stores.base import DocumentStore
 
@@ -84,7 +84,6 @@ def choose_quotes(
     retrieval: Retrieval,
     *,
     store: DocumentStore,
-    encoder: Encoder,
     limit: int,
     cross_encoder: CrossEncoder | None = None,
 ) -> list[Quote]:
@@ -96,9 +95,7 @@ def choose_quotes(
     found = quotable(retrieval, store)
     if not found:
         return []
-    vectors = store.vectors([leaf.node_id for item in found for leaf in item.leaves])
-    query = encoder.encode_query(retrieval.question)
-    chances = sentence_chances(sentence_signals(retrieval.question, found, vectors, query), found)
+    chances = sentence_chances(sentence_signals(retrieval.question, found), found)
     spans = [span for item, own in zip(found, chances, strict=True) for span in _spans(item, own)]
     closest = retrieval.answerability.verdict == "closest"
     chosen = _chosen(spans, min(limit, CLOSEST_SHOWN) if closest else limit)

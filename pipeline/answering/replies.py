@@ -33,7 +33,7 @@ NO_MARKER_BESIDE = re.compile(r"(?:\||`{3,}|~{3,})\s*\Z")  # after a table's row
 def quoted(step: Step, turn: RunningTurn, search: HybridSearch, *, notice: str) -> Answer:
     """Return the best units as they stand, with a notice why no model answers."""
     store, limit, reader = search.store, step.data["limit"], search.cross_encoder
-    quotes = choose_quotes(turn.found, store=store, encoder=search.encoder, limit=limit, cross_encoder=reader)
+    quotes = choose_quotes(turn.found, store=store, limit=limit, cross_encoder=reader)
     step.data["quotes"] = [{"node_id": quote.best.node_id, "score": quote.chance} for quote in quotes]
     citations = tuple(
         replace(quote.citation, file_hash=turn.file_hashes.get(quote.citation.source, "")) for quote in quotes

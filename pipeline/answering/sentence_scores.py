@@ -14,15 +14,13 @@ from numpy.typing import NDArray
 
 from pipeline.analysis import content_terms, leaf_terms, share
 from pipeline.answering.blocks import PassageLeaves
-from pipeline.stores.base import Vector
 
 Floats = NDArray[np.float64]
 
 WEIGHTS: Mapping[str, float] = {
-    "closeness": 2.2,  # cosine of the leaf and the question
     "coverage": 1.4,  # share of the question's terms in the leaf
     "section": 2.7,  # score of the leaf's section, as a share of the best passage's
-    "search": 1.5,  # score of the leaf in the search, as a share of the best leaf's
+    "search": 2.0,  # score of the leaf in the search, as a share of the best leaf's
     "length": 0.6,  # logarithm of its length in words
 }
 SIGNALS = tuple(WEIGHTS)
@@ -36,16 +34,12 @@ def sentence_chances(signals: Floats, found: Sequence[PassageLeaves]) -> list[Fl
     return np.split(raised / raised.sum(), list(accumulate(len(item.leaves) for item in found))[:-1])
 
 
-def sentence_signals(
-    question: str, found: Sequence[PassageLeaves], vectors: Mapping[str, Vector], query: Vector
-) -> Floats:
+def sentence_signals(question: str, found: Sequence[PassageLeaves]) -> Floats:
     """Return the signals of all leaves, passage by passage, shape (leaves, `SIGNALS`)."""
     terms, leaves = content_terms(question), [leaf for item in found for leaf in item.leaves]
-    near = [float(vectors[leaf.node_id] @ query) if leaf.node_id in vectors else 0.0 for leaf in leaves]
     hits = {hit.node.node_id: hit.score for item in found for hit in item.passage.sentences}
     sections = [item.passage.score_of(leaf.section_id) for item in found for leaf in item.leaves]
     columns = (
-        near,
         [share(terms, leaf_terms(leaf)) for leaf in leaves],
         _shares(sections, [item.passage.score for item in found]),
         _shares([hits.get(leaf.node_id, 0.0) for leaf in leaves], hits.values()),

@@ -13,7 +13,7 @@ from pipeline.answering.quotes import MOST_CHARACTERS, MOST_SHOWN, READ, Quote, 
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeCrossEncoder
 from tests.pipeline.ingest_runs import run_ingest
-from tests.pipeline.searching import ENCODER, make_search, make_store
+from tests.pipeline.searching import make_search, make_store
 
 QUESTION = "Why does the LN2 tank show OFFLINE?"
 MORE = " ".join(f"Rust is on pipe {number} behind the galley wall." for number in range(24))
@@ -27,7 +27,7 @@ def keep_all(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def quotes_for(store: EmbeddedStore, question: str, *, limit: int = 5) -> list[Quote]:
-    return choose_quotes(make_search(store).search(question), store=store, encoder=ENCODER, limit=limit)
+    return choose_quotes(make_search(store).search(question), store=store, limit=limit)
 
 
 def file_of(store: EmbeddedStore, quote: Quote) -> str:
@@ -124,7 +124,7 @@ def test_as_many_quotes_are_shown_as_are_enough_at_most_three(
 def test_where_the_documents_may_not_answer_the_best_two_are_shown(manual: EmbeddedStore) -> None:
     found = make_search(manual).search("fan")
     unsure = replace(found, answerability=replace(found.answerability, threshold=0.0, sure=2.0))
-    quotes = choose_quotes(unsure, store=manual, encoder=ENCODER, limit=5)
+    quotes = choose_quotes(unsure, store=manual, limit=5)
     assert [quote.unit.folded for quote in quotes] == [False, False]
 
 
@@ -133,9 +133,7 @@ def test_a_cross_encoder_that_reranked_reads_the_first_quotes(manual: EmbeddedSt
 
     def best(*, rerank_score: float | None) -> list[str]:
         passages = tuple(replace(passage, rerank_score=rerank_score) for passage in found.passages)
-        quotes = choose_quotes(
-            replace(found, passages=passages), store=manual, encoder=ENCODER, limit=5, cross_encoder=reader
-        )
+        quotes = choose_quotes(replace(found, passages=passages), store=manual, limit=5, cross_encoder=reader)
         return [quote.best.node_id for quote in quotes]
 
     alone = best(rerank_score=None)
@@ -152,7 +150,7 @@ def test_of_a_parent_several_sections_are_quoted_with_their_headings(tmp_path: P
     parent = replace(sections["Symptoms"], text=text, start_char_idx=0, end_char_idx=len(text))  # type: ignore[type-var]
     members = (sections["Symptoms"].node_id, sections["Fix"].node_id)
     passage = replace(found.passages[0], section=parent, members=members, member_scores=(1.0, 0.5))
-    (quote,) = choose_quotes(replace(found, passages=(passage,)), store=store, encoder=ENCODER, limit=5)
+    (quote,) = choose_quotes(replace(found, passages=(passage,)), store=store, limit=5)
     assert quote.citation.quote == text
 
 
@@ -170,7 +168,7 @@ def test_a_section_that_was_deleted_meanwhile_is_not_quoted(tmp_path: Path) -> N
     assert manifest is not None
     with store.writing(manifest) as writing:
         writing.delete("comms.md")
-    quotes = choose_quotes(retrieval, store=store, encoder=ENCODER, limit=9)
+    quotes = choose_quotes(retrieval, store=store, limit=9)
     assert all(quote.citation.source != "comms.md" for quote in quotes)
 
 
@@ -180,7 +178,7 @@ def test_carriage_returns_tables_and_marks_stay_as_they_are(tmp_path: Path) -> N
     (tmp_path / "manual").mkdir()
     store = EmbeddedStore(tmp_path / "store")
     (tmp_path / "manual" / "states.md").write_bytes(text.encode())
-    run_ingest(store, tmp_path / "manual", encoder=ENCODER)
+    run_ingest(store, tmp_path / "manual")
     (quote, *_) = quotes_for(store, "Which table has the state of the fan?", limit=1)
     assert quote.citation.quote == file_of(store, quote)[quote.citation.start : quote.citation.end]
     assert quote.citation.quote.startswith("The **fan's** state")

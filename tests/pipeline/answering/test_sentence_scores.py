@@ -23,11 +23,8 @@ def test_each_signal_is_computed_by_hand() -> None:
     found = passage_of(TEXT)
     other = passage_of("The pump leaks.", title="Pump")
     other = replace(other, passage=replace(other.passage, score=2.0))
-    first, second, _ = found.leaves
-    vectors = {leaf.node_id: np.array([near, 0.5]) for leaf, near in ((first, 1.0), (second, 0.5))}
-    values = sentence_signals(QUESTION, [found, other], vectors, np.array([1.0, 0.0]))
+    values = sentence_signals(QUESTION, [found, other])
     assert values.shape == (4, len(SIGNALS))
-    assert column(values, "closeness")[:3] == [1.0, 0.5, 0.0]
     assert column(values, "section") == [0.5] * 3 + [1.0]
     assert column(values, "search") == [0.0] * 4
     assert column(values, "coverage")[:3] == pytest.approx([1 / 3, 1 / 3, 0])  # of "fast", "fan", "turn"
@@ -40,7 +37,7 @@ def test_chances_add_up_and_rise_with_a_signal() -> None:
     even = sentence_chances(values, found)
     assert [len(chances) for chances in even] == [3, 1]
     assert np.concatenate(even) == pytest.approx([0.25] * 4)
-    values[3, SIGNALS.index("closeness")] = 1.0
+    values[3, SIGNALS.index("coverage")] = 1.0
     assert sentence_chances(values, found)[1][0] > 0.25
     assert all(weight > 0 for weight in WEIGHTS.values())
 
@@ -49,4 +46,4 @@ def test_a_found_sentence_has_a_share_of_the_best_ones_score() -> None:
     found = passage_of("One is here. Two is there.")
     hits = tuple(ScoredNode(leaf, score) for leaf, score in zip(found.leaves, (0.8, 0.4), strict=True))
     found = replace(found, passage=replace(found.passage, sentences=hits))
-    assert column(sentence_signals("?", [found], {}, np.zeros(2)), "search") == [1.0, 0.5]
+    assert column(sentence_signals("?", [found]), "search") == [1.0, 0.5]
