@@ -152,7 +152,7 @@ class App:
         self.ready()
         if opener.is_visible():
             opener.click()
-        expect(self.page.get_by_role("button", name="New conversation")).to_be_in_viewport()
+        expect(self.page.locator(".st-key-new button")).to_be_in_viewport()
 
     def go(self, page: str) -> None:
         """Choose a page in the sidebar, which a narrow window closes after that."""
@@ -215,6 +215,12 @@ class App:
     def mark(self) -> Locator:
         """The cited sentence in the pane."""
         return self.page.locator(".sheet mark")
+
+    @property
+    def answering(self) -> Locator:
+        """The marked sentence that answers, which the pane shows first; else every mark."""
+        has = ":has(mark.answer)"
+        return self.page.locator(f".sheet{has} mark.answer, .sheet:not({has}) mark")
 
     def cited(self) -> str:
         """The text that is marked in the pane, on one line."""

@@ -31,14 +31,14 @@ def test_a_first_question_is_answered_and_its_evidence_walked_through(
     expect(turn.locator(".tip")).to_be_visible()
     chip.click()
     expect(app.pane.locator(".number")).to_have_text("Source 1")
-    expect(app.mark.first).to_be_in_viewport()
+    expect(app.answering.first).to_be_in_viewport()
     looked_at(app, "answer-with-evidence")
     if window["width"] < PHONE:
         assert box(app.pane)["width"] == window["width"]  # a sheet
     for number in (2, 3):
         app.page.keyboard.press("ArrowRight")
         expect(app.pane.locator(".number")).to_have_text(f"Source {number}")
-        expect(app.mark.first).to_be_in_viewport()
+        expect(app.answering.first).to_be_in_viewport()
     expect(app.pane.locator(".status")).to_contain_text("as it was")
     app.pane.get_by_text("Open the whole file").click()
     expect(app.pane.locator("h1").first).to_be_visible()
@@ -145,7 +145,8 @@ def test_a_file_dropped_on_the_question_is_asked_and_nothing_of_it_runs(
     file = tmp_path / "pump.md"
     file.write_text(HOSTILE, encoding="utf-8")
     app = open_app(quoting, **window)
-    app.page.locator("[data-testid='stChatInput'] input[type=file]").set_input_files(file)
+    with app.page.expect_response(lambda response: "upload_file" in response.url):
+        app.page.locator("[data-testid='stChatInput'] input[type=file]").set_input_files(file)
     expect(app.page.get_by_test_id("stChatInput")).to_contain_text("pump.md")
     app.ask("What does the pump run on?")
     turn = app.answered(1)
