@@ -165,7 +165,8 @@ class Conversations:
                 turn_id = instead_of
             else:
                 with self._rows.transaction() as rows:
-                    delete_turns(rows, conversation_id, [turn.id for turn in turns[place:]])
+                    gone = [turn.id for turn in turns[place:]]
+                    delete_turns(rows, conversation_id, gone, title=title_of(answer.question))
         answer = replace(answer, turn_id=turn_id, conversation_id=conversation_id)
 
         def saved(turn: Turn) -> Turn:
@@ -241,15 +242,15 @@ def delete_conversation(rows: Rows, conversation_id: str) -> None:
         rows.put("conversation", removed=[conversation_id])
 
 
-def delete_turns(rows: Rows, conversation_id: str, turn_ids: Collection[str]) -> bool:
+def delete_turns(rows: Rows, conversation_id: str, turn_ids: Collection[str], *, title: str = "") -> bool:
     """Delete turns of a conversation, and tell whether any is left; raises `UnknownConversation`.
 
-    Without its first turn a conversation gets its title from the first question that is left.
+    Without its first turn a conversation gets its title from the first question that is left, else `title`.
     """
     turns = _turns(rows, conversation_id)
     left = [turn for turn in turns if turn.id not in turn_ids]
     rows.put("turn", removed=[turn.id for turn in turns if turn.id in turn_ids])
-    title = title_of(left[0].question) if left else ""
+    title = title_of(left[0].question) if left else title
     keeps_first = left[:1] == turns[:1]
     _change(rows, conversation_id, lambda info: info if keeps_first else replace(info, title=title))
     return bool(left)
