@@ -21,7 +21,7 @@ Scores: TypeAlias = "NDArray[np.float32]"
 
 LONGEST_USUAL_TOKEN = 16  # characters
 USUAL_TOKENS, MOST_TOKENS = 256, 512  # of a text, where a model names no limit; where it names a larger one
-CACHED_QUERIES = 64  # one question is embedded for the memory, for the index and for the quotes
+CACHED_QUERIES = 64  # one question is embedded for the memory and for the index
 
 SENTENCE = "Represent this sentence for searching relevant passages: "
 PREFIXES = (  # part of a model's name, prefix of queries, prefix of passages; the first match counts

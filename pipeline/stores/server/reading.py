@@ -93,7 +93,8 @@ def read_with_versions(
         known = known if of == index == read_index(database) else {}
         unknown = {*sources_of(found)} - known.keys()
         records = _among(database["documents"], "_id", unknown, "version", "generation")
-        versions = known | dict.fromkeys(unknown, "") | {one["_id"]: one["version"] for one in records}
+        new = dict.fromkeys(unknown, "") | {one["_id"]: one["version"] for one in records}
+        versions = {**known, **new} if new else known  # many are known: no copy without need
         generation = index.generation if index else 0
         if all(one.get("generation", 0) <= generation for one in records if one["version"]):
             connections.known_versions = index, versions if len(versions) <= MOST_KNOWN else {}
