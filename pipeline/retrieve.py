@@ -97,12 +97,15 @@ class HybridSearch:
             sentences=self.store.statistics().sentences,
         ) as searching:
             found = self._search(question, vector, alpha=alpha, options=options)
-            searching.data |= {name: _rounded(getattr(found, name)) for name in LISTS}
+            searching.data |= {name: _rounded(getattr(found, name)[: trace.ranks]) for name in LISTS}
             searching.data["hits"] = sum(len(getattr(found, name)) for name in LISTS)
         weights = fusion.list_weights(alpha)
         with trace.step("fuse", weights=weights) as fusing:
             ranking = fusion.fuse_sections(found, weights=weights)
-            fusing.data |= {"sections": len(ranking), "ranking": [item._asdict() for item in ranking]}
+            fusing.data |= {
+                "sections": len(ranking),
+                "ranking": [item._asdict() for item in ranking[: trace.ranks]],
+            }
         with trace.step("merge") as merging:
             depth = max(options.top_k, READ_PASSAGES)
             sections = fetch_sections(ranking, question, store=self.store, depth=depth)

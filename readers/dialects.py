@@ -76,7 +76,8 @@ def display(masked: str) -> str:
     """Return a mask without fillers, and without the blanks and empty lines around them."""
     if FILL in masked:
         masked = _GAP.sub(_closed_up, _ITEM_WITHOUT_TITLE.sub("-   ", masked))
-    masked = _BLANK_LINES.sub(lambda lines: "\n\n" if lines[0].strip("\r\n") else lines[0], masked)
+    if "\n" in masked:
+        masked = _BLANK_LINES.sub(lambda lines: "\n\n" if lines[0].strip("\r\n") else lines[0], masked)
     return masked.strip("\n").rstrip()
 
 

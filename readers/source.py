@@ -13,6 +13,7 @@ import os
 import re
 import stat
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 
 from readers.front_matter import read_front_matter
@@ -198,9 +199,10 @@ class _Page:
 
     def _target(self, named: str, path: Path) -> Path | None:
         """Return the file of the root that `named` means: relative to the page's folder or one above it."""
-        for base in [*path.parents, self.root / "docs"]:
+        inside = takewhile(lambda folder: folder.is_relative_to(self.root), path.parents)
+        for base in [*inside, self.root / "docs"]:
             target = Path(os.path.normpath(base / named))
-            if base.is_relative_to(self.root) and target.is_relative_to(self.root) and target.is_file():
+            if target.is_relative_to(self.root) and target.is_file():
                 hidden = any(part.startswith(".") for part in target.relative_to(self.root).parts)
                 return None if hidden or os.path.realpath(target) != str(target) else target
         return None

@@ -31,7 +31,7 @@ _NUMBERS = re.compile(r"\d{1,9}(?:\.(?:\d{1,9}|x\b))*", re.IGNORECASE)
 
 def names(text: str) -> frozenset[str]:
     """Return the exact names in a text, by the shape of its terms: 2.2.1, 2024-01-06, C-112, --top-k, $?."""
-    signed = (term for term in text_terms(text) if not term.isalnum())
+    signed = (term for term in text_terms(text, "en") if not term.isalnum())
     found = (term for term in signed if term.startswith("--") or _NAMED.search(term))
     return frozenset(re.sub(r"^v(?=\d)", "", term) for term in found)
 
@@ -137,8 +137,8 @@ def with_linked(
         read += [(node, passages[0].score) for node in nodes.values() if asked <= names(node.text)]
     scores: dict[str, float] = {}
     for node, score in read:
-        coverage = share(terms, leaf_terms(node))
         found = sorted(names(node.text) - asked - names("\n".join(node.metadata["heading_path"])))
+        coverage = share(terms, leaf_terms(node)) if found else 0.0
         for code in found[:MOST_CODES] if coverage >= LEAST_COVERAGE else ():
             scores[code] = max(score * coverage, scores.get(code, 0.0))
     if not scores:  # "section 2.2.1" is that section alone

@@ -18,7 +18,7 @@ BUNDLED = "auto"
 BUNDLED_NAME = "athena-cross-encoder"
 BUNDLED_MODEL = BUNDLED_FOLDER.with_name(BUNDLED_NAME) / "model-int8.onnx"
 PAIR_TOKENS = 96  # as it was trained
-BATCH_TOKENS = 1024
+BATCH_TOKENS = 256  # two or three pairs: the five of a question are shared among two cores
 
 
 class OnnxCrossEncoder:

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 Outcome = TypeVar("Outcome")
 KEPT_RANKS = 30  # with all ranks an answer had 100 kB; `pipeline/finding/why.py` searches again for them
-RANKED = frozenset(
-    {"bm25_sections", "bm25_sentences", "dense_sections", "dense_sentences", "ranking", "after", "dropped"}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +132,8 @@ def streamed(
 class Trace:
     """The steps of one run, in order.
 
-    Of each ranking (`RANKED`) the first `ranks` are kept, None = all. One reading of the wall clock anchors
-    all start times, so that setting the clock during a run moves no step.
+    A search keeps the first `ranks` of each ranking, None = all. One reading of the wall clock anchors all
+    start times, so that setting the clock during a run moves no step.
     """
 
     def __init__(self, emit: Emit | None = None, ranks: int | None = KEPT_RANKS) -> None:
@@ -144,7 +141,7 @@ class Trace:
         self.started_at = time.time()  # Unix seconds
         self._started = time.perf_counter()
         self._emit = emit or (lambda _: None)
-        self._ranks = ranks
+        self.ranks = ranks
 
     @property
     def seconds(self) -> float:
@@ -164,7 +161,6 @@ class Trace:
             raise
         finally:
             step.ms = (time.perf_counter() - started) * 1000
-            kept = {key: value[: self._ranks] for key, value in step.data.items() if key in RANKED}
-            step.data = to_jsonable_python(step.data | kept)
+            step.data = to_jsonable_python(step.data)
             self.steps.append(step)
             self._emit(StepFinished(step))

@@ -64,6 +64,15 @@ def test_each_step_records_what_it_found(manual: EmbeddedStore) -> None:
     assert len(select["selected"]) == 2
 
 
+@pytest.mark.parametrize("ranks", [2, None])
+def test_a_search_keeps_the_first_ranks_of_each_list(manual: EmbeddedStore, ranks: int | None) -> None:
+    retrieval = make_search(manual).search(QUESTION, ranks=ranks)
+    found, fused = the_step(retrieval, "search").data, the_step(retrieval, "fuse").data
+    kept = [*(len(found[name]) for name in LISTS), len(fused["ranking"])]
+    assert max(kept[:-1]) <= (ranks or found["hits"]) and kept[-1] == (ranks or fused["sections"])
+    assert found["hits"] > 2 * len(LISTS)
+
+
 def test_an_empty_index_finds_nothing(tmp_path: Path) -> None:
     store = EmbeddedStore(tmp_path / "empty")
     retrieval = make_search(store, cross_encoder=FakeCrossEncoder([])).search(QUESTION)

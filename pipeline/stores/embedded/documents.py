@@ -10,6 +10,7 @@ import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, astuple
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from pipeline.nodes import Node, StoredNode
@@ -84,7 +85,14 @@ def document_numbers(connection: sqlite3.Connection, globs: Globs | None = None)
 
 def node_metadata(row: tuple[Any, ...]) -> dict[str, Any]:
     """The metadata of a row of `NODES`."""
-    return whole_metadata(row[4], json.loads(row[9]) if row[9] else {})
+    return whole_metadata(row[4], _parsed(row[9]) if row[9] else {})
+
+
+@lru_cache(maxsize=256)
+def _parsed(metadata: str) -> dict[str, Any]:
+    """The metadata of a section, whose sentences are often read together."""
+    parsed: dict[str, Any] = json.loads(metadata)
+    return parsed
 
 
 def rankings(connection: sqlite3.Connection, *found: Sequence[Scored]) -> list[tuple[Hit, ...]]:

@@ -11,7 +11,6 @@ import pytest
 from pipeline.errors import StoreError
 from pipeline.steps.events import ChatEvent, Emit, StepFinished, StepStarted, TokenArrived, Trace, streamed
 from pipeline.steps.records import Step, call_line
-from pipeline.stores.base import Hit
 
 
 def test_a_step_is_timed_and_has_what_it_began_with_and_what_the_block_found() -> None:
@@ -53,16 +52,6 @@ def test_a_block_that_raises_is_a_failed_step_with_its_events(error: BaseExcepti
         ("failed", detail, {"weights": {"a": 1.0}})
     ]
     assert events[-1] == StepFinished(trace.steps[0])
-
-
-def test_of_a_ranking_the_first_ranks_are_kept_and_of_other_lists_all() -> None:
-    hits = [Hit(str(number), "a", 1.0) for number in range(50)]
-    for ranks, kept in ((7, 7), (None, 50)):
-        trace = Trace(ranks=ranks)
-        with trace.step("search", sentences=1) as step:
-            step.data |= {"dense_sections": hits, "paths": ["*.md"] * 50}
-        assert len(trace.steps[0].data["dense_sections"]) == kept
-        assert len(trace.steps[0].data["paths"]) == 50
 
 
 @pytest.mark.parametrize(
