@@ -16,14 +16,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 FILL = "\u2060"
-LABEL = f"{FILL} {FILL}"
-"""Begins a line that is a block of its own."""
-TITLE = f"{LABEL} {FILL}"
-"""Begins a line that is the title of a callout, an admonition or a fold."""
+LABEL = f"{FILL} {FILL}"  # begins a line that is a block of its own
+TITLE = f"{LABEL} {FILL}"  # begins a line that is the title of a callout, an admonition or a fold
 ITEM = f"-   {FILL}"
 """Begins a block of MkDocs whose text is indented by four; to the parser it is a list item."""
-LONGEST_ADDRESS = 2_000
-"""Characters of an address; a longer one is taken for data."""
+LONGEST_ADDRESS = 2_000  # characters of an address; a longer one is taken for data
 
 Span = tuple[int, int]
 _Found = re.Match[str]
@@ -42,7 +39,7 @@ _LINE_OF_FILL = re.compile(rf"^([ \t>]*){FILL}[{FILL} \t]*$", re.MULTILINE)
 _INDENT_OF_FILL = re.compile(rf"^(?: {{4,}}|[ ]{{0,3}}\t[ \t]*)(?={FILL}(?! {FILL}))", re.MULTILINE)
 _MINIFIED = re.compile(r"[!-~]{200,}+")
 _GAP = re.compile(rf"([ \t]*){FILL}[{FILL} \t]*")
-_TITLE = re.compile(rf"^([ \t>\ue000-\uf8ff]*+){TITLE}([^\r\n]+)", re.MULTILINE)  # marks may stand before it
+_TITLE = re.compile(rf"^([ \t>\ue000-\uf8ff]*+(?:{TITLE}|-   [\ue000-\uf8ff]*+{FILL}))([^\r\n]+)", re.M)
 _BLANK_LINES = re.compile(r"(?:\A|\r?\n)(?>(?:[ \t]*\r?\n)+)")
 _ITEM_WITHOUT_TITLE = re.compile(rf"-   {FILL}[{FILL} \t]*(?>(?:\r?\n[ \t]*)+)(?=\S)")
 
@@ -81,9 +78,14 @@ def display(masked: str) -> str:
     return masked.strip("\n").rstrip()
 
 
-def with_titles(masked: str) -> str:
-    """Return a mask in which titles of callouts, admonitions and folds are bold and on lines of their own."""
-    return _TITLE.sub(lambda title: f"{title[1]}**{title[2].strip(f'{FILL} ')}**  ", masked)
+def display_titled(masked: str) -> str:
+    """Like `display`, with titles of callouts, admonitions and folds bold and on lines of their own."""
+    return display(_TITLE.sub(_bold, masked))
+
+
+def _bold(title: _Found) -> str:
+    words = title[2].strip(f"{FILL} ").replace("**", "")
+    return f"{title[1]}**{words}**  " if any(map(str.isalnum, words)) else title[0]
 
 
 def is_seen(masked: str) -> bool:

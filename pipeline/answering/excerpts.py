@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from readers.dialects import display, mask, with_titles
+from readers.dialects import display, display_titled, mask
 
 if TYPE_CHECKING:
     from pipeline.answer import Citation, Unit
@@ -34,13 +34,13 @@ class Excerpt:
     @property
     def text(self) -> str:
         """The quote after its table's header or its fence, as Markdown."""
-        return self.opening + display(with_titles(self.masked.replace(DROPPED, "")))
+        return self.opening + display_titled(self.masked.replace(DROPPED, ""))
 
     def place(self, offset: int) -> int:
         """Return the offset in `text` of the character that is at `offset` in the file."""
         at = min(max(0, offset - self.start), len(self.masked))
         marked = f"{self.masked[:at]}{MARK}{self.masked[at:]}"
-        return len(self.opening) + display(with_titles(marked.replace(DROPPED, ""))).index(MARK)
+        return len(self.opening) + display_titled(marked.replace(DROPPED, "")).index(MARK)
 
 
 def shown(unit: Unit, citation: Citation) -> Excerpt:

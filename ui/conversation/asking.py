@@ -118,8 +118,7 @@ def start_answer(
         for event in (ready or make()).run(question, stop=stop, instead_of=instead_of):
             yield event
             if titled and isinstance(event, AnswerFinished) and event.answer.mode == "generate":
-                title = partial(_title, athena, conversation_id, question)
-                threading.Thread(target=title, name="title", daemon=True).start()
+                _title(athena, conversation_id, question)
 
     run = runner().ask(answer, conversation_id=conversation_id, question=question, in_place_of=instead_of)
     if run is None:

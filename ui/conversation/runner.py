@@ -64,6 +64,16 @@ class Run(Work):
         self.started = time.time()  # seconds since the epoch
         self._now = RunSnapshot(question)  # written by the run's thread alone
 
+    @property
+    def working(self) -> bool:
+        """Whether the answer is being written."""
+        return super().working and self._now.answer is None
+
+    @property
+    def naming(self) -> bool:
+        """Whether the answer is written, and the model is writing the conversation's title."""
+        return super().working and self._now.answer is not None
+
     def answer(self, answer: Answering) -> None:
         """Begin to answer."""
 

@@ -53,6 +53,7 @@ class Place:
     conversation: Conversation
     on_ask: OnAsk
     working: bool  # an answer is being written: nothing else can be asked
+    naming: bool = False  # the conversation's title is being written
     run: Run | None = None  # that is, or was, written last
     commands: Commands | None = None
 
@@ -73,7 +74,7 @@ def turns(
     """Draw the finished turns, then the last one in a fragment that runs again while it is written.
 
     `working` is whether the page was drawn while an answer was written; once that changes, the fragment runs
-    the whole page.
+    the whole page, as it does when the conversation has a title.
     """
     stored = conversation.turns
     if run is not None and (working or not _is_stored(run, stored)):
@@ -83,10 +84,11 @@ def turns(
         )
     else:
         finished = stored[:-1]
-    place = Place(conversation, on_ask, working, run, commands)
+    naming = run is not None and run.naming
+    place = Place(conversation, on_ask, working, naming, run, commands)
     for position, turn in enumerate(finished):
         _stored_turn(turn, place, position)
-    st.fragment(_last_turn, run_every=DRAIN_EVERY if working else None)(place, len(finished))
+    st.fragment(_last_turn, run_every=DRAIN_EVERY if working or naming else None)(place, len(finished))
     components.follow(key="follow", data={"turn": _key(place, _looked_at(len(finished), working=working))})
 
 
@@ -109,9 +111,9 @@ def _is_stored(run: Run, turns: Sequence[Turn]) -> bool:
 def _last_turn(place: Place, position: int) -> None:
     """Draw the last turn and the evidence pane, which change without running the whole page."""
     run = runner().of(place.id)
-    working = run is not None and run.working
-    if working != place.working:
-        st.rerun()  # an answer began or ended: the whole page changes
+    working, naming = run is not None and run.working, run is not None and run.naming
+    if (working, naming) != (place.working, place.naming):
+        st.rerun()  # an answer began or ended, or the sidebar shows another title
     try:
         stored = () if place.working else whose.store_of(place.id).get(place.id).turns
     except UnknownConversation:  # deleted in another window: the page says so, and what to do

@@ -115,7 +115,7 @@ def _fate(reason: Why, *, shown: bool) -> str:
 
 
 def what_if(turn: Turn) -> None:
-    """Draw three settings; a click searches with them and draws the comparison."""
+    """Draw four settings; a click searches with them and draws the comparison."""
     before = options_of(turn.answer)
     with st.form("what_if_form"):
         options = _controls(before)
@@ -143,7 +143,8 @@ def _controls(now: RetrievalOptions) -> RetrievalOptions:
     alpha = left.slider("Words (0) or meaning (1)", 0.0, 1.0, now.alpha, 0.05)
     top_k = left.slider("Passages at most", 1, 30, now.top_k)
     rerank = right.checkbox("Rerank with the cross-encoder", now.rerank)
-    return now.but(alpha=alpha, top_k=top_k, rerank=rerank)
+    merge_up = right.checkbox("Merge sections into the one above them", now.merge_up)
+    return now.but(alpha=alpha, top_k=top_k, rerank=rerank, merge_up=merge_up)
 
 
 def _search(

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from readers.dialects import display, mask, with_titles
+from readers.dialects import display, display_titled, mask
 from readers.front_matter import read_front_matter
 
 Kind = Literal["mark", "answer", "unsupported", "chip"]
@@ -73,7 +73,7 @@ def file_html(
     start = max(start, read_front_matter(text, source=source)[1])
     masked = mask(_cleaned(text), suffix=PurePosixPath(source).suffix)[start:end]
     moved = [Span(span.start - start, span.end - start, span.kind, span.value) for span in spans]
-    return _html(display(with_titles(_with_marks(masked, moved))))
+    return _html(display_titled(_with_marks(masked, moved)))
 
 
 def headings_of(html: str) -> list[tuple[int, str, str]]:

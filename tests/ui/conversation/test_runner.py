@@ -35,14 +35,17 @@ def finished(*script: Any) -> Run:
 
 
 def test_shows_the_running_step_and_what_arrived() -> None:
-    gate = threading.Event()
+    gate, title = threading.Event(), threading.Event()
+    step = StepStarted("search", "Searching 12 sentences")
     run = Run("Why?")
-    run.answer(Scripted([StepStarted("search", "Searching 12 sentences"), gate, AnswerFinished(answer())]))
+    run.answer(Scripted([step, gate, AnswerFinished(answer()), title]))
     _until(lambda: run.snapshot().step == "Searching 12 sentences")
-    assert run.snapshot().working
+    assert run.snapshot().working and not run.naming
     gate.set()
-    assert run.wait(SECONDS)
-    assert run.snapshot().step == ""
+    _until(lambda: run.naming)
+    assert (run.snapshot().step, run.working) == ("", False)
+    title.set()
+    assert run.wait(SECONDS) and not run.naming
 
 
 def test_stopping_keeps_the_partial_text() -> None:
