@@ -103,7 +103,7 @@ def _body(answer: Answer) -> str:
             if answer.verdict != "closest":
                 return html
             heading = tag("p", icon("help"), escape(CLOSEST), class_="verdict maybe")
-            return heading + tag("div", html, class_="closest")
+            return heading + _everywhere(answer) + tag("div", html, class_="closest")
         case _:
             return _written(answer.text, answer.citations, answer.support)
 
@@ -152,11 +152,15 @@ def _abstained(answer: Answer) -> str:
     looked_for = escape(shortened(answer.corrected or answer.condensed_question or answer.question, 200))
     verdict = tag("p", icon("search_off"), tag("strong", "Not in the documents"), class_="verdict")
     about = f"I looked for “{tag('em', looked_for)}” and found no passage that answers it. {OTHERWISE}"
-    scope = only_in(scope_of(answer))
-    everywhere = tag("button", "Ask everywhere", class_="tool framed", data_act="everywhere") if scope else ""
     label = tag("p", "The nearest sections", class_="label")
     cards = tag("div", *(_card(at, near) for at, near in enumerate(answer.nearest)), class_="cards")
-    return verdict + tag("p", about) + everywhere + (label + cards if answer.nearest else "")
+    return verdict + tag("p", about) + _everywhere(answer) + (label + cards if answer.nearest else "")
+
+
+def _everywhere(answer: Answer) -> str:
+    """Return a button that asks again in all documents; "" if that was done."""
+    button = tag("button", "Ask everywhere", class_="tool framed", data_act="everywhere")
+    return button if only_in(scope_of(answer)) else ""
 
 
 def _card(at: int, citation: Citation, *, act: bool = True) -> str:

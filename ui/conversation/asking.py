@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
@@ -130,9 +131,7 @@ def _title(athena: Athena, conversation_id: str, question: str) -> None:
     from pipeline.models.generation import complete
 
     llm, _ = athena.models.language_model()
-    try:
+    with suppress(AthenaError):
         written = complete(llm, TITLE + question, timeout_s=TITLE_S) if llm else ""
         if title := one_line(written).strip(" \"'“”.#*"):
             athena.conversations.rename(conversation_id, shortened(title, 60))
-    except AthenaError:
-        return

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -269,12 +269,6 @@ def _act(key: str, place: Place, *, question: str, turn_id: str) -> None:
         answer_consent(place.id, str(clicked["call"]), allow=clicked["allow"] == "yes")
     elif act == "command" and place.commands:
         place.commands.put(str(clicked["line"])[:LONGEST_COMMAND], int(clicked["at"]))
-    elif not place.working:
-        _change(clicked, place, question)
-
-
-def _change(clicked: Mapping[str, Any], place: Place, question: str) -> None:
-    match clicked.get("act"):
-        case "everywhere":
-            whose.store_of(place.id).set_scope(place.id, ())
-            place.on_ask(question)
+    elif act == "everywhere" and not place.working:
+        whose.store_of(place.id).set_scope(place.id, ())
+        place.on_ask(question)

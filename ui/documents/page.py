@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 TREE, READER = "documents-tree", "document"
 NOTHING_YET = "Nothing is indexed yet. Add files below, or run: athena ingest FOLDER"
-FIRST = "The first documents are being indexed."
 
 
 @dataclass(slots=True)
@@ -51,7 +50,7 @@ def page() -> None:
             found = counted(len(collections(documents)), "collection")
             st.caption(f"{counted(len(documents), 'document')} in {found}")
         else:
-            st.text(FIRST if busy else NOTHING_YET)
+            st.text("The first documents are being indexed." if busy else NOTHING_YET)
         with st.container(key="progress"):  # always there, so that nothing below it moves
             show_job(busy, on_end=finished)
         add_files(busy=busy, expanded=not documents)

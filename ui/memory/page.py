@@ -38,7 +38,6 @@ RESTORE = "Restore what it replaced"
 
 IN_FILES = "You cannot undo this. Your backups still contain it."
 IN_MONGODB = "You cannot undo this. MongoDB's journal and backups keep it until they are overwritten."
-NOTHING = "There is nothing to forget."
 PREVIEWED = 12  # facts and messages that a preview lists
 
 Preview = Callable[["UserMemory"], "Forgetting"]
@@ -198,7 +197,7 @@ def confirm_forgetting(preview: Preview) -> None:
     memory = user_memory()
     found = preview(memory)
     if not found:
-        st.text(NOTHING)
+        st.text("There is nothing to forget.")
         return
     _what_goes(found)
     st.caption(IN_MONGODB if process.settings().store == "server" else IN_FILES)

@@ -23,12 +23,6 @@ LOOK_EVERY = 0.4  # seconds between two looks at the progress
 UNEXPECTED = AthenaError(
     "The work ended unexpectedly.", "Try again. The terminal that runs Athena shows what happened."
 )
-STAGES = {
-    "reading": "Reading",
-    "embedding": "Embedding",
-    "storing": "Storing",
-    "indexing": "Making the search index",
-}
 
 
 class Work:
@@ -118,7 +112,7 @@ def index(title: str, ingest: Callable[..., IngestReport], *, notes: Sequence[st
         def note(now: Progress) -> None:
             share = min(1.0, now.done / now.total) if now.total else 0.0
             name = f": {now.document}" if now.document and share < 1 else ""
-            text = f"{STAGES.get(now.stage, now.stage)} {now.done:,} of {now.total:,}{name}"
+            text = f"{now.stage.capitalize()} {now.done:,} of {now.total:,}{name}"
             job.bars[now.stage] = share, text
 
         job.report = ingest(on_progress=note, should_stop=job.stop.is_set)

@@ -13,14 +13,13 @@ LABELS = {
 }
 """Labels of the fields of the Settings page, by setting."""
 VARIABLE = re.compile(r"(`?)ATHENA_([A-Z_]+)(?:=(\w+))?\1")
-JOINER = "\u2060"  # neither seen nor broken at
 SPECIAL = frozenset("\\`*_{}[]()#+-.!|<>~:$")
 
 
 def plain(text: str) -> str:
     """Text for a widget that reads Markdown, escaped so that it is shown as it is."""
     escaped = "".join(f"\\{character}" if character in SPECIAL else character for character in text)
-    return escaped.replace("\\:material/", f"\\:{JOINER}material/")  # an icon's name is one escaped, too
+    return escaped.replace("\\:material/", "\\:\u2060material/")  # an icon's name is one escaped, too
 
 
 def with_code(text: str) -> str:
