@@ -3,7 +3,8 @@
 The folder holds `current.json` and the folder that it names, with both indexes. `current.json` says which
 documents they hold. Changed documents are deleted and added in one commit. The indexes are made anew, in
 another folder that then takes the place of the old one, after a rebuild, for another version of the analyser,
-when they cannot be read, and after a deletion: tantivy keeps the words of deleted documents in its files.
+when they cannot be read, and once as many documents were deleted from them as there are: tantivy keeps the
+words of deleted documents in its files, and in the statistics of BM25, until it merges these files.
 Only the holder of the store's writer lock changes anything here; everyone else searches.
 """
 
@@ -56,6 +57,7 @@ class Derived:
     generation: int
     folder: str
     documents: tuple[int, ...]  # numbers
+    deleted: int  # documents, since the indexes were made anew
 
 
 class LexicalIndex:
@@ -102,24 +104,21 @@ class LexicalIndex:
         if not state.index_id or self.is_current(state):
             return
         current, now = self._read_current(), document_numbers(connection)
-        made = Derived(LEXICAL_FORMAT, *state, uuid.uuid4().hex[:12], tuple(sorted(now)))
+        made = Derived(LEXICAL_FORMAT, *state, uuid.uuid4().hex[:12], tuple(sorted(now)), deleted=0)
         if current is not None and current.index_id == state.index_id:
+            added, gone = now - frozenset(current.documents), frozenset(current.documents) - now
+            deleted = current.deleted + len(gone)
             try:
-                # What is added is deleted first: after a kill it may be there already.
-                added, gone = now - frozenset(current.documents), frozenset(current.documents) - now
-                self._change(connection, current.folder, added, remove=gone | added)
-                self._publish(replace(made, folder=current.folder))
-                return
+                if deleted < len(now):
+                    # What is added is deleted first: after a kill it may be there already.
+                    self._change(connection, current.folder, added, remove=gone | added)
+                    self._publish(replace(made, folder=current.folder, deleted=deleted))
+                    return
             except LexicalError as error:
                 _log.warning("the index of words in '%s' is made anew: %s", self._folder, error)
         self._change(connection, made.folder, now, remove=None)
         self._publish(made)
         _log.info("made the index of words of generation %d", state.generation)
-
-    def discard(self) -> None:
-        """Have the next update make the indexes anew: no word of a deleted document stays in their files."""
-        with _errors():
-            (self._folder / CURRENT).unlink(missing_ok=True)
 
     def close(self) -> None:
         """Close the files."""

@@ -211,7 +211,6 @@ class EmbeddedWriting:
             if not tables.remove_document(connection, source):
                 raise UnknownDocument(f"No document '{source}' is indexed.", "`athena ingest` adds it.")
             tables.count_change(connection)
-            self._lexical.discard()
 
     def finish(self) -> None:
         """Bring the index of words up to date, and empty the log."""

@@ -101,7 +101,7 @@ def opening(folder: Path) -> None:
         began = time.process_time()
         with store.writing(manifest) as writing:
             writing.delete("7.md")
-        print(f"one document deleted: {time.process_time() - began:.2f} s, the words are indexed again")
+        print(f"one document deleted: {time.process_time() - began:.2f} s")
 
 
 def p95(store: EmbeddedStore, vector: np.ndarray, *, users: int) -> float:
