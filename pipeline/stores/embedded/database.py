@@ -73,8 +73,13 @@ class Database:
 
     def truncate_log(self, *, wait_s: float) -> bool:
         """Write the log back into the file and empty it; False if others still read it after `wait_s`."""
+        until = time.monotonic() + wait_s
         with self._borrow() as connection:
-            return _truncate_log(connection, wait_s)
+            while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+                if time.monotonic() >= until:
+                    return False
+                time.sleep(ERASE_AGAIN_S)
+        return True
 
     def erase(self, *, wait_s: float = BUSY_TIMEOUT_S) -> None:
         """Remove every byte of deleted rows from the file and its log.
@@ -85,7 +90,7 @@ class Database:
         with self._borrow() as connection:
             try:
                 connection.execute("VACUUM")
-                done = _truncate_log(connection, wait_s)
+                done = self.truncate_log(wait_s=wait_s)
             except sqlite3.OperationalError as error:
                 if _code(error) not in ("BUSY", "LOCKED"):
                     raise
@@ -151,12 +156,7 @@ class MemoryDatabase(Database):
         weakref.finalize(self, self._connection.close)  # whoever opens one does not close it
         self._lock = threading.RLock()
         self._connection.executescript(SCHEMA)
-        self._connection.execute("PRAGMA foreign_keys = ON")
         super().__init__(Path(":memory:"))
-
-    def close(self) -> None:
-        """Drop everything in it."""
-        self._connection.close()
 
     @contextmanager
     def _borrow(self) -> Iterator[sqlite3.Connection]:
@@ -239,15 +239,6 @@ def _close_all(idle: list[sqlite3.Connection]) -> None:
 def _roll_back(connection: sqlite3.Connection) -> None:
     if connection.in_transaction:  # SQLite has ended it itself where the disk was full
         connection.execute("ROLLBACK")
-
-
-def _truncate_log(connection: sqlite3.Connection, wait_s: float) -> bool:
-    until = time.monotonic() + wait_s
-    while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
-        if time.monotonic() >= until:
-            return False
-        time.sleep(ERASE_AGAIN_S)
-    return True
 
 
 def _code(error: sqlite3.Error) -> str:

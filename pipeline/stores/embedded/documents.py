@@ -128,6 +128,7 @@ def begin_writing(connection: sqlite3.Connection, manifest: Manifest, *, rebuild
 
 def remove_document(connection: sqlite3.Connection, source: str) -> bool:
     """Delete a document with its nodes and vectors; False where there was none."""
+    connection.execute("UPDATE state SET generation = generation + 1")  # derived indexes catch up
     return connection.execute("DELETE FROM document WHERE source = ?", (source,)).rowcount > 0
 
 
@@ -160,8 +161,3 @@ def insert_document(connection: sqlite3.Connection, document: NewDocument) -> No
     vectors = [document.vectors[node.node_id] for _, _, node, _ in rows]
     packed = np.asarray(vectors, dtype=STORED_VECTORS).tobytes()
     connection.execute("INSERT INTO embedding VALUES (?, ?)", (number, packed))
-
-
-def count_change(connection: sqlite3.Connection) -> None:
-    """Raise the generation, so that derived indexes catch up."""
-    connection.execute("UPDATE state SET generation = generation + 1")

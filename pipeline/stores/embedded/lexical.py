@@ -57,7 +57,7 @@ class Derived:
     generation: int
     folder: str
     documents: tuple[int, ...]  # numbers
-    deleted: int  # documents, since the indexes were made anew
+    deleted: int  # how many were deleted since the folder was made
 
 
 class LexicalIndex:
@@ -88,9 +88,7 @@ class LexicalIndex:
         searcher = self._searchers_of(state).get("section")
         if searcher is None:
             return frozenset()
-        return frozenset(
-            term for term in terms if not search_index(searcher, [term], limit=1, documents=None)
-        )
+        return frozenset(term for term in terms if not search_index(searcher, [term], limit=1))
 
     def is_current(self, state: State) -> bool:
         """Whether what is open was made from `state`; opens what others have made."""
@@ -107,17 +105,15 @@ class LexicalIndex:
         made = Derived(LEXICAL_FORMAT, *state, uuid.uuid4().hex[:12], tuple(sorted(now)), deleted=0)
         if current is not None and current.index_id == state.index_id:
             added, gone = now - frozenset(current.documents), frozenset(current.documents) - now
-            deleted = current.deleted + len(gone)
+            changed = replace(made, folder=current.folder, deleted=current.deleted + len(gone))
             try:
-                if deleted < len(now):
+                if changed.deleted < len(now):
                     # What is added is deleted first: after a kill it may be there already.
-                    self._change(connection, current.folder, added, remove=gone | added)
-                    self._publish(replace(made, folder=current.folder, deleted=deleted))
+                    self._write(connection, changed, added, remove=gone | added)
                     return
             except LexicalError as error:
                 _log.warning("the index of words in '%s' is made anew: %s", self._folder, error)
-        self._change(connection, made.folder, now, remove=None)
-        self._publish(made)
+        self._write(connection, made, now, remove=None)
         _log.info("made the index of words of generation %d", state.generation)
 
     def close(self) -> None:
@@ -125,31 +121,29 @@ class LexicalIndex:
         with self._lock:
             self._searchers, self._opened = {}, None
 
-    def _change(
+    def _write(
         self,
         connection: sqlite3.Connection,
-        name: str,
+        made: Derived,
         added: Collection[int],
         *,
         remove: Collection[int] | None,
     ) -> None:
-        """Delete and add documents in the indexes of one folder; without `remove`, of a new one."""
-        for level in LEVELS:
-            write_index(self._folder / name / level, _rows(connection, level, added), remove=remove)
+        """Delete and add documents in the indexes of a folder (without `remove`, a new one), and use it.
 
-    def _publish(self, derived: Derived) -> None:
-        """Write `current.json` in one rename, open what it names, and delete all other folders."""
+        `current.json` is written in one rename; all other folders are deleted then.
+        """
+        for level in LEVELS:
+            write_index(self._folder / made.folder / level, _rows(connection, level, added), remove=remove)
         with _errors():
             draft = self._folder / f"{CURRENT}.new"
-            draft.write_text(json.dumps(asdict(derived)), encoding="utf-8")
+            draft.write_text(json.dumps(asdict(made)), encoding="utf-8")
             draft.replace(self._folder / CURRENT)
-            others = [
-                path for path in self._folder.iterdir() if path.is_dir() and path.name != derived.folder
-            ]
-        with self._lock:
-            self._open()
-        for other in others:
-            shutil.rmtree(other, ignore_errors=True)  # one that is open on Windows goes next time
+            with self._lock:
+                self._open()
+            for path in self._folder.iterdir():
+                if path.is_dir() and path.name != made.folder:
+                    shutil.rmtree(path, ignore_errors=True)  # one that is open on Windows goes next time
 
     def _open(self) -> None:
         """Open what `current.json` names, unless it is open already or cannot be."""
@@ -214,7 +208,7 @@ def open_searcher(folder: Path) -> tantivy.Searcher:
 
 
 def search_index(
-    searcher: tantivy.Searcher, terms: Sequence[str], *, limit: int, documents: Collection[int] | None
+    searcher: tantivy.Searcher, terms: Sequence[str], *, limit: int, documents: Collection[int] | None = None
 ) -> list[Scored]:
     """The nodes with any of the terms, best first, ties by number; `documents` limits the search to those."""
     with _errors():

@@ -37,7 +37,6 @@ from pipeline.stores.embedded.vectors import VectorIndex, read_vectors
 from pipeline.stores.memories import Memories
 from pipeline.stores.rows import Rows
 
-LEXICAL_FOLDER = "lexical"
 LOCK_WAIT_S = 10.0
 CHECKPOINT_WAIT_S = 0.2  # for readers in the middle of a search
 
@@ -52,7 +51,7 @@ class EmbeddedStore:
 
     def __init__(self, folder: Path, *, manifest: Callable[[], Manifest] | None = None) -> None:
         self._folder = folder
-        self._lexical = LexicalIndex(folder / LEXICAL_FOLDER)
+        self._lexical = LexicalIndex(folder / "lexical")
         self.database = Database(folder / FILE_NAME)
         self.database.resume_erasure()
         self.rows: Rows = EmbeddedRows(self.database)
@@ -87,9 +86,8 @@ class EmbeddedStore:
     def get_many(self, node_ids: Collection[str]) -> dict[str, StoredNode]:
         """Sections and sentences by id, in the order of the ids."""
         with self.database.read() as connection:
-            by_id = {
-                node.node_id: node for node in tables.read_nodes(connection, tables.BY_ID, as_json(node_ids))
-            }
+            nodes = tables.read_nodes(connection, tables.BY_ID, as_json(node_ids))
+        by_id = {node.node_id: node for node in nodes}
         return {node_id: by_id[node_id] for node_id in node_ids if node_id in by_id}
 
     def statistics(self) -> Statistics:
@@ -203,14 +201,12 @@ class EmbeddedWriting:
             for document in documents:
                 tables.remove_document(connection, document.source)
                 tables.insert_document(connection, document)
-            tables.count_change(connection)
 
     def delete(self, source: str) -> None:
         """Remove a document; raises `UnknownDocument`."""
         with self._database.write() as connection:
             if not tables.remove_document(connection, source):
                 raise UnknownDocument(f"No document '{source}' is indexed.", "`athena ingest` adds it.")
-            tables.count_change(connection)
 
     def finish(self) -> None:
         """Bring the index of words up to date, and empty the log."""

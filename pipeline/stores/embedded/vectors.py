@@ -130,11 +130,8 @@ def _nearest(block: Block, vector: Vector, limit: int, documents: Collection[int
     scores, owners = block.vectors @ vector, block.documents
     allowed = owners != 0 if documents is None else np.isin(owners, list(documents))
     scores[~allowed] = -np.inf
-    if limit < len(scores):
-        threshold = np.partition(scores, len(scores) - limit)[len(scores) - limit]
-        found = np.flatnonzero((scores >= threshold) & (scores > -np.inf))
-    else:
-        found = np.flatnonzero(scores > -np.inf)
+    threshold = np.partition(scores, -limit)[-limit] if limit < len(scores) else -np.inf
+    found = np.flatnonzero((scores >= threshold) & (scores > -np.inf))
     best = found[np.argsort(-scores[found], kind="stable")[:limit]]
     pairs = zip(block.numbers[best].tolist(), scores[best].tolist(), strict=True)
     return [Scored(number, score) for number, score in pairs]

@@ -56,14 +56,10 @@ def raise_generation(database: Db) -> int:
     return int(raised["generation"]) if raised else 0
 
 
-def has_documents(database: Db) -> bool:
-    """True where a document is visible."""
-    return database["documents"].find_one({"version": {"$ne": ""}}, {"_id": 1}) is not None
-
-
 def visible_index(database: Db) -> Index | None:
     """The index; None where no document is visible."""
-    return read_index(database) if has_documents(database) else None
+    seen = database["documents"].find_one({"version": {"$ne": ""}}, {"_id": 1})
+    return read_index(database) if seen else None
 
 
 def begin_writing(connections: Connections, manifest: Manifest, *, rebuild: bool) -> str:
@@ -73,7 +69,7 @@ def begin_writing(connections: Connections, manifest: Manifest, *, rebuild: bool
             database["index"].insert_one({**INDEX, **_new_index(manifest), "is_emptied": True})
         record = database["index"].find_one(INDEX) or {}
         is_other = record["manifest"] != asdict(manifest)
-        if is_other and not rebuild and has_documents(database):
+        if is_other and not rebuild and visible_index(database):
             check_manifest(Manifest(**record["manifest"]), manifest)
         if is_other or rebuild:
             record = _new_index(manifest)
