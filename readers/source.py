@@ -13,7 +13,6 @@ import os
 import re
 import stat
 from dataclasses import dataclass, field
-from itertools import takewhile
 from pathlib import Path
 
 from readers.front_matter import read_front_matter
@@ -199,7 +198,7 @@ class _Page:
 
     def _target(self, named: str, path: Path) -> Path | None:
         """Return the file of the root that `named` means: relative to the page's folder or one above it."""
-        inside = takewhile(lambda folder: folder.is_relative_to(self.root), path.parents)
+        inside = [folder for folder in path.parents if folder.is_relative_to(self.root)]
         for base in [*inside, self.root / "docs"]:
             target = Path(os.path.normpath(base / named))
             if target.is_relative_to(self.root) and target.is_file():
