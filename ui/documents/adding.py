@@ -65,7 +65,7 @@ def start_indexing(title: str, ingest: Callable[..., IngestReport], *, notes: Se
 
 def index_again(documents: Sequence[DocumentInfo], *, busy: bool) -> None:
     """Draw the button that reads the known folders again."""
-    roots = {Path(info.root) for info in documents} | {uploads_folder(process.athena()).resolve()}
+    roots = {*map(Path, {info.root for info in documents})} | {uploads_folder(process.athena()).resolve()}
     folders = sorted(root for root in roots if root.is_dir())
     ingest = partial(process.athena().ingest, folders)
     st.button("Look for changes", icon=":material/sync:", disabled=busy or not folders, key="reindex",
