@@ -78,7 +78,7 @@ def serve_doors(settings: Settings, *, say: Callable[[str], None], ingest: bool)
     """Serve the API without the pages and without Streamlit."""
     if settings.doors == "none":
         raise ConfigurationError(
-            "Without its page there is nothing to serve: no door is open.",
+            "Without its page there is nothing to serve: the API is off.",
             "Set ATHENA_DOORS to api, mcp or all.",
         )
     load_persona(settings.persona)  # else every answer would say what is wrong with it
@@ -93,7 +93,7 @@ def serve_doors(settings: Settings, *, say: Callable[[str], None], ingest: bool)
             for problem in athena.ingest([settings.corpus]).problems:
                 log.warning("not indexed: %s", problem)
         athena.warm_up(serving=True)
-        say(f"Athena's doors are at {url_of(settings.host, settings.port)} (Ctrl-C ends it)")
+        say(f"Athena's API is at {url_of(settings.host, settings.port)} (Ctrl-C ends it)")
         uvicorn.run(app, host=settings.host, port=settings.port, log_level="warning", server_header=False,
                     timeout_graceful_shutdown=LAST_WORDS_S)  # fmt: skip
 

@@ -200,7 +200,7 @@ def _fold(name: str, label: str, *inside: str, is_open: bool = False, class_: st
 
 def _thoughts(thoughts: str) -> str:
     text = tag("pre", escape(thoughts), tabindex="0")
-    return _fold("thoughts", "What the model thought", text) if thoughts else ""
+    return _fold("thoughts", "The model’s reasoning", text) if thoughts else ""
 
 
 def _found(found: Sequence[Citation]) -> str:

@@ -11,11 +11,7 @@ import pytest
 from pipeline.answer import Answer
 from pipeline.errors import ModelUnavailable
 from pipeline.ingest import IngestReport, Progress
-from pipeline.steps.events import (
-    AnswerFinished,
-    StepStarted,
-    TokenArrived,
-)
+from pipeline.steps.events import AnswerFinished, StepStarted, TokenArrived
 from pipeline.stores.turns import Turn
 from tests.ui.conversation.scripted import SECONDS, Scripted
 from ui.conversation import talk

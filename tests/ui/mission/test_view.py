@@ -10,13 +10,7 @@ from mission.levels import all_levels
 from mission.parts import Quantity
 from mission.ship import the_ship
 from mission.views import Gauge
-from ui.mission.view import (
-    completions,
-    gauge_view,
-    line_view,
-    ship_view,
-    strip_view,
-)
+from ui.mission.view import completions, gauge_view, line_view, ship_view, strip_view
 
 OXYGEN = Quantity(key="PPO2", unit="kPa", nominal=21.0, min=20.0, max=24.0, environment=True)
 

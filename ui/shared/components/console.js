@@ -18,7 +18,7 @@ export default function (component) {
 
 function make(parent, state) {
   state.output = element("div", { class: "output", role: "log", "aria-live": "polite", tabindex: "0",
-    "aria-label": "What the console said" });
+    "aria-label": "Console output" });
   state.input = element("input", { class: "input", type: "text", autocomplete: "off", autocapitalize: "off",
     autocorrect: "off", spellcheck: "false", enterkeyhint: "send", maxlength: "500", "aria-label": "Command",
     onkeydown: (event) => pressed(event, state), oninput: () => offer(state, []) });
