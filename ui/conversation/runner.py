@@ -71,7 +71,7 @@ class Run(Work):
 
     @property
     def naming(self) -> bool:
-        """Whether the answer is written, and the model is writing the conversation's title."""
+        """Whether the answer is written, and the model is writing a title for the conversation."""
         return super().working and self._now.answer is not None
 
     def answer(self, answer: Answering) -> None:

@@ -38,6 +38,8 @@ class LastDeletion:
 
 def sidebar(page: str) -> None:
     """Draw the sidebar of a page; a conversation that is chosen opens in the chat."""
+    run = runner().of(current := state.conversation_id())
+    state.shared().working = current if run is not None and (run.working or run.naming) else ""
     with st.sidebar:
         chosen = st.button("New conversation", icon=":material/edit_square:", width="stretch", key="new",
                            on_click=_open, args=("",))  # fmt: skip

@@ -53,7 +53,7 @@ class Place:
     conversation: Conversation
     on_ask: OnAsk
     working: bool  # an answer is being written: nothing else can be asked
-    naming: bool = False  # the conversation's title is being written
+    naming: bool = False  # its title is being written, or the sidebar may show what it was before
     run: Run | None = None  # that is, or was, written last
     commands: Commands | None = None
 
@@ -84,7 +84,8 @@ def turns(
         )
     else:
         finished = stored[:-1]
-    naming = run is not None and run.naming
+    was_working = shared().working == conversation.info.id
+    naming = run is not None and not working and (run.naming or was_working)
     place = Place(conversation, on_ask, working, naming, run, commands)
     for position, turn in enumerate(finished):
         _stored_turn(turn, place, position)

@@ -10,7 +10,7 @@ import streamlit as st
 from athena.missions import mission_persona
 from mission.console import LEAVE
 from mission.game import Game, Outcome
-from mission.story import Ending, ending
+from mission.story import ending
 from ui.mission.assistant import ask, assistant
 from ui.mission.levels import begin, game_of, open_level, saved_games
 from ui.mission.view import NOTHING_TO_FILL, View, console_view, ship_view, strip_view
@@ -164,12 +164,8 @@ def _ended(game: Game) -> None:
         for paragraph in end.epilogue:
             st.text(paragraph)
         with st.container(horizontal=True):
-            _next(end)
+            if following := end.following:
+                st.button(f"Next: {plain(following.title)}", type="primary", key="mission-next",
+                          on_click=open_level, args=(following.id,))  # fmt: skip
             st.button("Play again", on_click=begin, args=(level.id,), key="mission-again",
                       icon=":material/replay:")  # fmt: skip
-
-
-def _next(end: Ending) -> None:
-    if following := end.following:
-        st.button(f"Next: {plain(following.title)}", type="primary", key="mission-next",
-                  on_click=open_level, args=(following.id,))  # fmt: skip

@@ -73,6 +73,7 @@ class SharedState:
 
     conversation: str = ""  # "" = a new one
     evidence: OpenEvidence | None = None  # None = the pane is closed
+    working: str = ""  # the conversation, if its answer or title was being written when the sidebar was drawn
 
 
 def shared() -> SharedState:
