@@ -40,6 +40,9 @@ _IDS = """
     LEFT JOIN node AS section ON section.number = node.section
 """
 
+_parsed = lru_cache(maxsize=256)(json.loads)
+"""Parses the metadata of a section, whose sentences are often read together."""
+
 
 class State(NamedTuple):
     """The index's name, which a rebuild changes, and how often its documents have changed."""
@@ -86,13 +89,6 @@ def document_numbers(connection: sqlite3.Connection, globs: Globs | None = None)
 def node_metadata(row: tuple[Any, ...]) -> dict[str, Any]:
     """The metadata of a row of `NODES`."""
     return whole_metadata(row[4], _parsed(row[9]) if row[9] else {})
-
-
-@lru_cache(maxsize=256)
-def _parsed(metadata: str) -> dict[str, Any]:
-    """The metadata of a section, whose sentences are often read together."""
-    parsed: dict[str, Any] = json.loads(metadata)
-    return parsed
 
 
 def rankings(connection: sqlite3.Connection, *found: Sequence[Scored]) -> list[tuple[Hit, ...]]:

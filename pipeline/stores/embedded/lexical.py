@@ -41,6 +41,7 @@ _IS_OF: Mapping[Level, str] = {"section": "node.section IS NULL", "sentence": "n
 
 _log = logging.getLogger(__name__)
 
+_Numbers = Collection[int]  # of documents
 _Row = tuple[int, int, str]  # number of the node, number of its document, terms separated by blanks
 
 
@@ -70,7 +71,7 @@ class LexicalIndex:
         self._searchers: dict[Level, tantivy.Searcher] = {}
 
     def search(
-        self, state: State, request: SearchRequest, *, documents: Collection[int] | None
+        self, state: State, request: SearchRequest, *, documents: _Numbers | None
     ) -> dict[Level, list[Scored]]:
         """The best nodes for a request's terms, a list a level; `documents` limits the search to those.
 
@@ -109,11 +110,11 @@ class LexicalIndex:
             try:
                 if changed.deleted < len(now):
                     # What is added is deleted first: after a kill it may be there already.
-                    self._write(connection, changed, added, remove=gone | added)
+                    self._write(connection, changed, added=added, remove=gone | added)
                     return
             except LexicalError as error:
                 _log.warning("the index of words in '%s' is made anew: %s", self._folder, error)
-        self._write(connection, made, now, remove=None)
+        self._write(connection, made, added=now, remove=None)
         _log.info("made the index of words of generation %d", state.generation)
 
     def close(self) -> None:
@@ -122,12 +123,7 @@ class LexicalIndex:
             self._searchers, self._opened = {}, None
 
     def _write(
-        self,
-        connection: sqlite3.Connection,
-        made: Derived,
-        added: Collection[int],
-        *,
-        remove: Collection[int] | None,
+        self, connection: sqlite3.Connection, made: Derived, *, added: _Numbers, remove: _Numbers | None
     ) -> None:
         """Delete and add documents in the indexes of a folder (without `remove`, a new one), and use it.
 
@@ -208,7 +204,7 @@ def open_searcher(folder: Path) -> tantivy.Searcher:
 
 
 def search_index(
-    searcher: tantivy.Searcher, terms: Sequence[str], *, limit: int, documents: Collection[int] | None = None
+    searcher: tantivy.Searcher, terms: Sequence[str], *, limit: int, documents: _Numbers | None = None
 ) -> list[Scored]:
     """The nodes with any of the terms, best first, ties by number; `documents` limits the search to those."""
     with _errors():
@@ -219,7 +215,7 @@ def search_index(
     return sorted(found, key=lambda scored: (-scored.score, scored.number))
 
 
-def _query(terms: Sequence[str], documents: Collection[int] | None) -> tantivy.Query:
+def _query(terms: Sequence[str], documents: _Numbers | None) -> tantivy.Query:
     """Any of the terms; one that is repeated weighs as often."""
     query = tantivy.Query.boolean_query(
         [(tantivy.Occur.Should, _term(term, count)) for term, count in Counter(terms).items()]
@@ -236,7 +232,7 @@ def _term(term: str, count: int) -> tantivy.Query:
     return query if count == 1 else tantivy.Query.boost_query(query, float(count))
 
 
-def write_index(folder: Path, rows: Iterable[_Row], *, remove: Collection[int] | None = None) -> None:
+def write_index(folder: Path, rows: Iterable[_Row], *, remove: _Numbers | None = None) -> None:
     """Delete documents by number and add rows, in one commit; without `remove`, in a new index."""
     with _errors():
         folder.mkdir(parents=True, exist_ok=True)
@@ -257,7 +253,7 @@ def write_index(folder: Path, rows: Iterable[_Row], *, remove: Collection[int] |
         writer.wait_merging_threads()
 
 
-def _rows(connection: sqlite3.Connection, level: Level, documents: Collection[int]) -> Iterator[_Row]:
+def _rows(connection: sqlite3.Connection, level: Level, documents: _Numbers) -> Iterator[_Row]:
     """The nodes of some documents, by number."""
     where = f"node.document IN (SELECT value FROM json_each(?)) AND {_IS_OF[level]}"
     for row in connection.execute(f"{NODES} WHERE {where} ORDER BY node.number", (as_json(documents),)):

@@ -109,8 +109,7 @@ class EmbeddedStore:
         if self._manifest is not None:
             check_manifest(made_with, self._manifest())
         with self.database.read() as connection:
-            self._catch_up(connection)
-            state = tables.read_state(connection)
+            state = self._catch_up(connection)
             documents = tables.document_numbers(connection, request.paths) if request.paths else None
             lexical = self._lexical.search(state, request, documents=documents)
             dense = self._vectors.search(connection, state, request=request, documents=documents)
@@ -125,8 +124,7 @@ class EmbeddedStore:
     def lacking(self, terms: Collection[str]) -> frozenset[str]:
         """The analysed terms that no section has."""
         with self.database.read() as connection:
-            self._catch_up(connection)
-            return self._lexical.lacking(tables.read_state(connection), terms)
+            return self._lexical.lacking(self._catch_up(connection), terms)
 
     def vocabulary(self, initial: str) -> Set[str]:
         """The words of the sections that begin with a letter, in lower case."""
@@ -154,13 +152,13 @@ class EmbeddedStore:
         self._lexical.close()
         self.database.close()
 
-    def _catch_up(self, connection: sqlite3.Connection) -> None:
-        """Bring the index of words up to date, unless a writer is at work, who does it himself."""
+    def _catch_up(self, connection: sqlite3.Connection) -> State:
+        """Bring the index of words up to date, unless a writer does; return the state of this transaction."""
         state = tables.read_state(connection)
-        if not state.index_id or self._lexical.is_current(state):
-            return
-        with suppress(_Taken), self._writer_lock(0), self.database.read() as now:
-            self._lexical.update(now, tables.read_state(now))
+        if state.index_id and not self._lexical.is_current(state):
+            with suppress(_Taken), self._writer_lock(0), self.database.read() as now:
+                self._lexical.update(now, tables.read_state(now))
+        return state
 
     @contextmanager
     def _writer_lock(self, wait_s: float) -> Iterator[None]:

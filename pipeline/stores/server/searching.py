@@ -91,9 +91,11 @@ def ask_all(
 def _ask(client: WeaviateClient, name: str, query: Query, paths: Globs | None) -> list[Found]:
     ask = client.collections.use(name).query
     properties = ["node", "version", "path", *(["section"] if query.level == "sentence" else [])]
+    # For the sources that globs match, and for some others: `like` knows only `*` and `?`.
+    below = [Filter.by_property("path").like(like) for glob in as_scope(paths) for like in likes_of(glob)]
     wanted: dict[str, Any] = {
         "limit": query.limit,
-        "filters": _below(paths),
+        "filters": Filter.any_of(below) if below else None,
         "return_metadata": MetadataQuery(score=True, distance=True),
         "return_properties": properties,
     }
@@ -102,12 +104,6 @@ def _ask(client: WeaviateClient, name: str, query: Query, paths: Globs | None) -
         return [_found(one.properties, one.metadata.score or 0.0) for one in found.objects]
     near = ask.near_vector(near_vector=query.vector.tolist(), **wanted)
     return [_found(one.properties, 1.0 - (one.metadata.distance or 0.0)) for one in near.objects]
-
-
-def _below(paths: Globs | None) -> Any:
-    """A filter for the sources that globs match, and for some others: `like` knows only `*` and `?`."""
-    likes = [like for glob in as_scope(paths) for like in likes_of(glob)]
-    return Filter.any_of([Filter.by_property("path").like(like) for like in likes]) if likes else None
 
 
 def likes_of(glob: str) -> tuple[str, str]:
