@@ -57,7 +57,7 @@ def backup(
         if athena.settings.store == "server":
             raise ConfigurationError(
                 "The servers are not backed up from here.",
-                "See docs/server.md: use mongodump and Weaviate's backup.",
+                "Copy MongoDB with mongodump: docs/server.md has the command. Weaviate needs no backup.",
             )
         assert isinstance(athena.store, EmbeddedStore)  # noqa: S101  (the settings chose it)
         athena.store.database.backup(file)
