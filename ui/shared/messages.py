@@ -12,7 +12,7 @@ import streamlit as st
 from mission.errors import MissionError
 from pipeline.errors import AthenaError
 from ui.shared import dialogs
-from ui.shared.words import with_code
+from ui.shared.words import in_labels, with_code
 
 Given = ParamSpec("Given")
 
@@ -29,8 +29,8 @@ def show_error(problem: str, fix: str) -> None:
 
 
 def notify(text: str) -> None:
-    """Show a message over the page until the reader closes it; also from a callback."""
-    st.toast(with_code(text), icon=ERROR_ICON, duration="infinite")
+    """Show a message over the page until the reader closes it, without names of variables."""
+    st.toast(with_code(in_labels(text)), icon=ERROR_ICON, duration="infinite")
 
 
 def summary(error: AthenaError | MissionError) -> str:
