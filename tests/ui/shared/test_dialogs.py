@@ -31,3 +31,8 @@ def test_a_dialog_stays_until_its_end_or_another_page() -> None:
     for page in ("chat", "documents"):
         asked.session_state["page"] = page
         assert not asked.run().text
+
+
+def test_a_message_over_the_page_names_no_variable() -> None:
+    app = AppTest.from_string('from ui.shared import messages; messages.notify("Set ATHENA_LLM.")').run()
+    assert app.toast[0].value == "Set “Language model”\\."
