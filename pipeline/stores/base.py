@@ -262,7 +262,7 @@ def check_manifest(stored: Manifest, wanted: Manifest) -> None:
     if stored != wanted:
         raise ManifestMismatch(
             "The index is outdated: another version of Athena or its model made it.",
-            "Embed it again: `athena ingest FOLDER`, or 'Index again what changed' on the Documents page.",
+            "Embed it again: `athena ingest FOLDER`, or “Look for changes” on the Documents page.",
         )
 
 
