@@ -38,7 +38,8 @@ def stored_html(
     The last notice of a failed turn says why it failed.
     """
     failed = answer.status == "failed" and bool(answer.notices)
-    notices = answer.notices[:-1] if failed else answer.notices
+    *notices, why = answer.notices if failed else (*answer.notices, "")
+    problem, fix = (failure.error.problem, failure.error.fix) if failure else (why, "")
     parts = [
         _recalled(answer, memories),
         _calls(answer.steps),
@@ -49,7 +50,7 @@ def stored_html(
             _body(answer),
             *(_note("info", html_of(in_labels(notice))) for notice in notices),
             _note("stop_circle", STOPPED) if answer.status == "stopped" else "",
-            _failure(answer.notices[-1], failure.error.fix if failure else "") if failed else "",
+            _failure(problem, fix) if failed else "",
             class_=f"answer {kind_of(answer)}",
         ),
     ]

@@ -84,8 +84,7 @@ def turns(
         )
     else:
         finished = stored[:-1]
-    was_working = shared().working == conversation.info.id
-    naming = run is not None and not working and (run.naming or was_working)
+    naming = run is not None and not working and (run.naming or shared().working == conversation.info.id)
     place = Place(conversation, on_ask, working, naming, run, commands)
     for position, turn in enumerate(finished):
         _stored_turn(turn, place, position)

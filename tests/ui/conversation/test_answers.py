@@ -68,9 +68,9 @@ def test_a_corrected_question_is_shown() -> None:
 
 
 def test_a_failed_and_a_stopped_answer_keep_their_text() -> None:
-    failed = written("Half", status="failed", notices=("Mind this.", "It broke `off`."))
+    failed = written("Half", status="failed", notices=("Mind this.", "It broke `off`. Try <again>."))
     html = stored_html(failed, failure=RunFailed(AthenaError("It broke `off`.", "Try <again>.")))
-    assert "Half" in html and "Mind this." in html and "<code>off</code>" in html and "&lt;again&gt;" in html
+    assert "Half" in html and "Mind" in html and "<code>off" in html and html.count("&lt;again") == 1
     assert "You stopped" in stored_html(written("Half", status="stopped"))
 
 
