@@ -24,7 +24,7 @@ from pipeline.answering import prompts
 from pipeline.answering.citations import escaped_markers
 from pipeline.answering.recollection import Recalled
 from pipeline.answering.replies import MAY_NOT_ANSWER
-from pipeline.errors import AthenaError, UnknownDocument
+from pipeline.errors import AthenaError, ModelError, UnknownDocument
 from pipeline.finding.passages import place_of, prompt_text
 from pipeline.llamaindex.llms import llama_index_llm
 from pipeline.models.clients import LanguageModel
@@ -195,12 +195,15 @@ class AgentRun:
         """
         tools = await self._tools()
         searches = [await self._call(tools["search"], query=query) for query in self.turn.queries]
-        agents = await asyncio.to_thread(self._agents, [*tools.values()])
+        agents, read = await asyncio.to_thread(self._agents, [*tools.values()]), "\n".join(searches)
         with self.turn.trace.step("generate", model=self.parts.choice.name):
             for agent in agents:
-                self.turn.text = await self._reply(agent, self._message(searches))
-                if not WRITTEN_CALL.search(self.turn.text):
-                    break
+                text = await self._reply(agent, self._message(searches))
+                told = [name for name in tools if (code := f"`{name}`") in text and code not in read]
+                if not told and not WRITTEN_CALL.search(text):
+                    self.turn.text = text
+                    return
+        raise ModelError("its model wrote about tools instead of calling them", "Choose a larger model.")
 
     async def _reply(self, agent: FunctionAgent | ReActAgent, message: str) -> str:
         """Let an agent work, and return its answer."""
@@ -273,17 +276,14 @@ class AgentRun:
         return text
 
     def _read(self, data: dict[str, Any], tool: AgentTool, result: Any) -> str:
-        """Return a result for the model: sections as numbered sources, all else between marked lines.
-
-        A step keeps no text of memories: they may be forgotten later.
-        """
+        """Return a result for the model: sections as numbered sources, all else between marked lines."""
         if tool.kind == "documents":
             data["found"] = counted(len(result), "section")
             data["titles"] = [place_of(passage) for passage in result]
             return "\n\n".join(self._numbered(result)) or NOTHING
         text = result_text(result)
         data["found"] = counted(len(text), "character")
-        if tool.kind == "tool":
+        if tool.kind == "tool":  # a text of memories may be forgotten later: no step keeps it
             data["result"] = text
         body = prompts.fitting_message(escaped_markers(text or NOTHING), budget=self.tokens_left)
         return f"<result {self.word}>\n{body}\n</result {self.word}>"
