@@ -19,7 +19,7 @@ from pipeline.errors import MemoriesChanged, TurnChanged
 from pipeline.stores.conversations import delete_conversation, delete_turns
 from pipeline.stores.rows import Row, Rows, find
 
-LONGEST_WRITE_S = 20.0
+LONGEST_WRITE_S = 40.0  # longer than MongoDB's driver waits for an election (30 s)
 POLL_S = 0.02
 
 Tier = Literal["short_term", "long_term"]
