@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from pipeline.stores import memories
 from pipeline.stores.base import Store
 from pipeline.stores.embedded import EmbeddedStore
 from pipeline.stores.memories import MemoryChanges, UserMemories
@@ -129,8 +130,9 @@ def contents(loaded: UserMemories) -> dict[str, str]:
 
 @pytest.mark.parametrize(("what", "changes"), [("write", WRITING), ("forget", FORGETTING)])
 def test_a_killed_change_is_there_whole_or_not_at_all(
-    backend: Backend, what: str, changes: MemoryChanges
+    backend: Backend, what: str, changes: MemoryChanges, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(memories, "LONGEST_WRITE_S", 1.0)
     processes, chooser = backend.processes, random.Random(SEED)
     with filled(backend) as place:
         with closing(backend.store(place)) as store:
