@@ -171,7 +171,7 @@ class AgentRun:
         return f"Forgotten: {counted(len(forgotten.ids), 'memory')}."
 
     def _recalled(self, texts: Mapping[str, str]) -> str:
-        """Return memories by id for the model; the turn has recalled them from now on."""
+        """Return memories by id for the model, and count them as recalled in this turn."""
         before = self.turn.recollection
         known = {item.id for item in before.all}
         new = (Recalled(id=one, text=text) for one, text in texts.items() if one not in known)

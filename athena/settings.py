@@ -98,7 +98,7 @@ class Settings(
         "", description="names that the app answers to besides loopback and its own address, with commas"
     )
     user_header: Annotated[str, Field(pattern=r"^[A-Za-z0-9-]*$")] = Field(
-        "", description="header by which a proxy names the page's user; empty: the page has a switch"
+        "", description="header by which a proxy names the page's user; empty: all are the user `local`"
     )
     doors: Literal["none", "api", "mcp", "all"] = Field(
         "none", description="what other programs may use: api (HTTP and OpenAI's protocol), mcp, all or none"

@@ -174,7 +174,7 @@ def _explained(tool: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class McpEndpoint:
-    """The ASGI app at `/mcp`, stateless and answered as JSON; `sessions` run while it is served."""
+    """The ASGI app at `/mcp`, without sessions of clients; keep `sessions.run()` open while it serves."""
 
     def __init__(self, athena: Callable[[], Athena]) -> None:
         self._athena = athena

@@ -184,12 +184,13 @@ def export(
 def dashboard(
     database: Annotated[str, typer.Argument(metavar="PATH_OR_URL", help="What --trulens recorded into.")],
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8502,
+    host: Annotated[str, typer.Option(help="Address to listen on; its page has no accounts.")] = "127.0.0.1",
 ) -> None:
     """Open TruLens' dashboard over recorded answers in a browser."""
     from evals.trulens import serve_dashboard
 
     with failing_clearly():
-        serve_dashboard(database, port=port)
+        serve_dashboard(database, host=host, port=port)
 
 
 # -- tables for people ------------------------------------------------------------------------------------

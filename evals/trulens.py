@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 METRICS = ("context_relevance", "groundedness", "answer_relevance")
 JUDGED_PASSAGES = 3  # each is one call of the model
 JUDGE_TIMEOUT_S = 300.0
-HOST = "127.0.0.1"
 REQUESTS_A_MINUTE = 6000.0  # TruLens waits between requests otherwise
 log = logging.getLogger(__name__)
 
@@ -47,7 +46,7 @@ class RecordedAssistant:
         self.text = ""
 
     def answer(self, question: str) -> str:
-        """Return the answer's text, after a recorded retrieval."""
+        """Return the answer's text; first call `retrieve`, which TruLens records."""
         self.retrieve(question)
         return self.text
 
@@ -264,8 +263,8 @@ def _not_installed(error: ModuleNotFoundError) -> ConfigurationError:
     )
 
 
-def serve_dashboard(database: str, *, port: int) -> None:
-    """Serve the dashboard on this machine until it ends; raise `ConfigurationError` without TruLens.
+def serve_dashboard(database: str, *, host: str, port: int) -> None:
+    """Serve the dashboard until it ends; raise `ConfigurationError` without TruLens.
 
     TruLens' own command waits for a line that Streamlit prints only if it listens on all addresses.
     """
@@ -275,8 +274,12 @@ def serve_dashboard(database: str, *, port: int) -> None:
         raise _not_installed(error) from error
     page = Path(str(dashboard.__file__)).with_name("main.py")
     # Without browser.serverAddress Streamlit asks the internet for its own address.
-    options = {"server.headless": "true", "server.fileWatcherType": "none", "server.address": HOST}
-    options |= {"server.port": str(port), "browser.serverAddress": HOST, "browser.gatherUsageStats": "false"}
+    options = {"server.headless": "true", "server.fileWatcherType": "none", "server.address": host}
+    options |= {
+        "server.port": str(port),
+        "browser.serverAddress": "127.0.0.1",
+        "browser.gatherUsageStats": "false",
+    }
     flags = [f"--{name}={value}" for name, value in options.items()]
     url = f"sqlite:///{Path(database).expanduser().absolute()}"
     command = [sys.executable, "-m", "streamlit", "run", str(page), *flags, "--", "--database-url", url]

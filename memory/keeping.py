@@ -49,7 +49,7 @@ class Said:
     cited: tuple[MemorySource, ...] = ()
 
     def source(self, quote: str) -> tuple[MemorySource, ...]:
-        """Return the words in the turn; all of the message where they do not stand in it as they are."""
+        """Return where a quote stands in the message; the whole message if it is not there literally."""
         if not self.turn_id:
             return ()
         start = self.message.find(quote)
@@ -214,10 +214,10 @@ Placed = tuple[list[Memory], list[Memory], list[str]]
 
 
 def place(index: UserIndex, memories: Sequence[Memory], *, alike: float = inf) -> Placed:
-    """Return which memories are new; each of them ends the live ones with its subject and predicate.
+    """Tell new memories from known ones; a new one ends the live ones of the same subject and predicate.
 
-    A statement of another predicate is added to the one about its subject that has at least the cosine
-    `alike`: "the visor is in bay 2 (later: the visor isn't in bay 2 anymore)".
+    Where there is none, it is appended to the nearest one about its subject whose cosine is at least `alike`:
+    "the visor is in bay 2 (later: the visor isn't in bay 2 anymore)".
     """
     added: dict[str, Memory] = {}  # by plain text
     ended: dict[str, Memory] = {}  # by id

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from pipeline.nodes import Node
 
 ANALYSER_VERSION = 5
-"""Increase it with every change of the terms of a node: lexical indexes of another version are rebuilt."""
+"""Increase it with every change of the terms of a node: embedded indexes of words are made anew.
+Servers store the terms: increase `pipeline.stores.base.FORMAT`, too."""
 
 EMBEDDING_RECIPE = 4
 """Increase it with every change of the text that is embedded of a node, or of how a model's output becomes a

@@ -1,10 +1,11 @@
 """The third recipe: a message in, an answer with verified citations out, watched as it is made.
 
 With a language model: rewrite (in a conversation) → recall → retrieve → prompt → write, cite and verify
-sentence by sentence → remember. Without one: recall → retrieve → quote.
+sentence by sentence → remember. Without one: recall → retrieve → quote. Requests to the memory and greetings
+are answered before any search, and an agent takes the place of the steps from prompt to write.
 
 The prompt is worded in `answering/prompts.py`. A step is `with turn.trace.step(NAME)` here and a label in
-`steps/records.py`. A kind of model server is a class in `models/clients.py`, chosen in `models/llm.py`.
+`steps/records.py`. `models/clients.py` says how to add a kind of model server.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def ingest(
 
     No document of the folder `uploads` counts as deleted: other machines may have other files in it.
     `should_stop` is called before each progress, also by another thread; documents stored by then stay.
-    An outdated index, made with another file of the same model or another recipe, is rebuilt.
+    An index made with another build of the same embedding model, or by an older Athena, is rebuilt.
 
     Raises:
         ManifestMismatch: the index was made with another model or splitter; `rebuild` replaces it.

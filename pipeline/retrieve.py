@@ -3,8 +3,9 @@
 correct spelling → embed → search both levels → fuse → merge sentences into sections → rerank → judge
 → add linked sections → merge sections into parents → select
 
-To add a search signal, write a function in `pipeline/finding/` and call it in `_find`: one that reorders
-passages after `rerank`; one that ranks sections joins the four lists, with a weight in `finding/fusion.py`.
+To add a signal that reorders passages, write a function in `pipeline/finding/` and call it in `_find` beside
+`names_first`. One more list is a field of `SearchResponse` that both stores fill, its name and weight in
+`finding/fusion.py`, and its title in `ui/inspector/ranks.py`.
 To add a language, see `pipeline/analysis.py` (words) and `readers/language.py` (sentences).
 """
 

@@ -90,7 +90,7 @@ def _start() -> subprocess.Popen[bytes]:
 
 
 def serve() -> None:
-    """Convert the files of the standard input until it ends, or until a converter fails."""
+    """Convert each file whose bytes arrive on standard input, until it ends or a converter fails."""
     answers, sys.stdout = os.fdopen(os.dup(1), "wb"), sys.stderr
 
     def answer(content: dict[str, str | None]) -> None:

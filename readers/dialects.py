@@ -47,7 +47,7 @@ _ITEM_WITHOUT_TITLE = re.compile(rf"-   {FILL}[{FILL} \t]*(?>(?:\r?\n[ \t]*)+)(?
 def mask(text: str, *, suffix: str = ".md") -> str:
     """Return `text` as its readers see it, of the same length, with its line endings.
 
-    `suffix` is the file's: in `.mdx`, nothing is code because of its indent.
+    `suffix` is the file's: `.mdx` has no indented code blocks.
     """
     is_mdx = suffix.lower() == ".mdx"
     given = text.replace("\r\n", " \n").replace("\r", "\n")
@@ -215,9 +215,9 @@ _REPLACE: dict[str, _Replace] = {
 
 
 def _kept(found: _Found, spans: list[Span], joint: str, *, skip: int = 0, opening: str = "") -> str:
-    """Return a match with only its first `skip` characters and `spans` left.
+    """Return a match with fillers for all but its first `skip` characters and `spans`.
 
-    `opening` and, behind each span, `joint` take the place of fillers.
+    `opening` overwrites the first fillers, and `joint` those after each span, where they fit.
     """
     pieces = [found[0][:skip]]
     position = found.start() + skip

@@ -83,8 +83,7 @@ def detect(text: str) -> str:
     import py3langid  # its model takes a second to load
 
     words = " ".join(re.findall(r"[^\W\d_]+", prose)[: LETTERS // 5])
-    code = next((code for code, _ in py3langid.rank(words[:LETTERS]) if len(code) == 2), "")
-    return str(code)
+    return str(next((code for code, _ in py3langid.rank(words[:LETTERS]) if len(code) == 2), ""))
 
 
 @functools.cache

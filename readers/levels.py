@@ -39,7 +39,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A paragraph, a table row or the inside of a code block: `text[start:end]`."""
+    """A paragraph, a list item, a table row or the inside of a code block: `text[start:end]`."""
 
     kind: Kind
     start: int

@@ -198,8 +198,7 @@ class _Page:
 
     def _target(self, named: str, path: Path) -> Path | None:
         """Return the file of the root that `named` means: relative to the page's folder or one above it."""
-        inside = [folder for folder in path.parents if folder.is_relative_to(self.root)]
-        for base in [*inside, self.root / "docs"]:
+        for base in [*(up for up in path.parents if up.is_relative_to(self.root)), self.root / "docs"]:
             target = Path(os.path.normpath(base / named))
             if target.is_relative_to(self.root) and target.is_file():
                 hidden = any(part.startswith(".") for part in target.relative_to(self.root).parts)

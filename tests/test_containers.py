@@ -53,6 +53,13 @@ def test_the_containers_set_only_settings_that_there_are() -> None:
     assert SERVICES["app"]["env_file"] == [{"path": ".env", "required": False}]
 
 
+@pytest.mark.parametrize("name", [name for name in SERVICES if SERVICES[name]["image"].startswith("athena")])
+def test_commands_of_the_image_exist(name: str) -> None:
+    command = SERVICES[name].get("command", ["athena", "serve"])
+    asked = subprocess.run([sys.executable, "-m", *command, "--help"], check=False, capture_output=True)
+    assert command[0] == "athena" and asked.returncode == 0, asked.stderr
+
+
 def env_file(text: str) -> dict[str, str]:
     return dict(re.findall(r"^(\w+)=(.*)$", text, re.MULTILINE))
 

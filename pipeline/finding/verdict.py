@@ -60,8 +60,8 @@ def judge(
     """Return the verdict on a question by its signals and its first passage.
 
     A page whose title is the question answers it; so does a section whose heading has all its exact names.
-    A name that no document has (`unknown` are such words) is never answered. A passage in a language that was
-    not calibrated answers only with all its words.
+    A question with a name that no document has (`unknown` are such words) is at most *closest*; so is one
+    whose first passage is in a language that was not calibrated, unless it has all words of the question.
     """
     threshold, sure, probability = calibration.threshold, calibration.sure, calibration.probability(found)
     section = first.section

@@ -1,6 +1,7 @@
 """Language models: what each offers, and those on servers, by the servers' own clients.
 
-To add a kind of server, write a class with `server` and `stream`, and choose it in `pipeline/models/llm.py`.
+To add a kind of server, write a class with `server` and `stream` here; add its kind to `ServerKind` and the
+branches on it in `pipeline/models/llm.py`, its `Provider` to `failures.py`, and its address to `options.py`.
 """
 
 from __future__ import annotations

@@ -79,11 +79,11 @@ def map_batches(
     *,
     batch_tokens: int = BATCH_TOKENS,
 ) -> Iterator[tuple[list[int], Result]]:
-    """Divide texts (by index) into batches of one length, and yield each with its result, longest first.
+    """Divide texts (by index) into batches, and yield each with its result, longest texts first.
 
-    No batch needs padding; it has at most `batch_tokens` tokens, or one text. A thread per core runs them;
-    longest first keeps all busy to the end. After an error, or when the caller stops, batches that
-    have not begun are dropped.
+    The texts of a batch have equally many tokens, so none is padded; together they have at most
+    `batch_tokens`, unless one text has more. A thread per core runs the batches, longest first to keep all
+    busy. After an error, or when the caller stops, batches that have not begun are dropped.
     """
     batches: list[list[int]] = []
     longest_first = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)

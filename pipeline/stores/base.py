@@ -130,7 +130,10 @@ class NewDocument:
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """One search of both levels for `top_k` sections; without a text or a vector, that list stays empty."""
+    """One search of both levels for `top_k` sections.
+
+    Without a text, both lists by BM25 stay empty; without a vector, both dense lists.
+    """
 
     text: str | None
     vector: Vector | None

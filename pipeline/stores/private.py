@@ -14,7 +14,7 @@ UNUSED_S = 24 * 60 * 60.0
 
 
 class PrivateConversations(Conversations):
-    """Conversations in memory, until the process ends; the memory does not read their turns."""
+    """Conversations in memory, until the process ends or for a day without a new turn."""
 
     def __init__(self, *, clock: Callable[[], float] = time.time) -> None:
         super().__init__(EmbeddedRows(MemoryDatabase()), clock=clock)

@@ -40,7 +40,7 @@ IN_PLACE = ("open", "stop", "consent")  # acts after which the turn alone is dra
 
 @dataclass(frozen=True, slots=True)
 class Commands:
-    """The console beside the answers: the first words of its commands, and what to call on a click."""
+    """Console commands that answers offer as buttons: their first words, and what a click calls."""
 
     names: tuple[str, ...]
     put: Callable[[str, int], None]  # gets the command and a number that grows with each click
