@@ -79,7 +79,7 @@ def _lines(report: IngestReport) -> Iterator[RenderableType]:
     }
     counts = ", ".join(f"{len(found):,} {name}" for name, found in sources.items() if found)
     size = f"{counted(report.sections, 'section')}, {counted(report.sentences, 'sentence')}"
-    yield Text(f"{counts or 'nothing to index'}: {size}")
+    yield Text(f"{counts or 'nothing to index'}; the index has {size}")
     yield Text(f"{counted(report.embedded, 'passage')} embedded in {report.seconds:.1f} s", style="dim")
     if report.stopped:
         yield Text("Stopped before the end. Ingest again to go on.", style="yellow")
