@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pipeline.stores.base import DocumentInfo
 
 TREE, READER = "documents-tree", "document"
-NOTHING_YET = "Nothing is indexed yet. Add files below, or run: athena ingest FOLDER"
+NOTHING_YET = "Nothing is indexed yet. Add files below, or run `athena ingest FOLDER`."
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ def page() -> None:
             found = counted(len(collections(documents)), "collection")
             st.caption(f"{counted(len(documents), 'document')} in {found}")
         else:
-            st.text("The first documents are being indexed." if busy else NOTHING_YET)
+            st.markdown("The first documents are being indexed." if busy else NOTHING_YET)
         with st.container(key="progress"):  # always there, so that nothing below it moves
             show_job(busy, on_end=finished)
         add_files(busy=busy, expanded=not documents)
