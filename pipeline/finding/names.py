@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from math import inf
 from typing import Any, TypeVar
 
@@ -25,13 +26,16 @@ LEAST_COVERAGE = 0.5  # of the question's content words, in a sentence that name
 MOST_CODES = 3  # of one sentence: a list may name forty procedures
 CANDIDATES = 20  # sections that the search for the codes returns
 _NAMED = re.compile(r"\d|^\W+_?$")  # digits, or symbols alone
+_MAYBE = re.compile(r"\d|[-$&|=!<>:?%^~+*/]{2}|\$_|[^\0-\x7f]")  # every text with a name has one of these
 _VERSION = re.compile(r"(?<![\w.])(?:v\d{1,9}|\d{1,9}(?=\.))(?:\.(?:\d{1,9}|x))*", re.IGNORECASE)
 _NUMBERS = re.compile(r"\d{1,9}(?:\.(?:\d{1,9}|x\b))*", re.IGNORECASE)
 
 
+@lru_cache(maxsize=4096)
 def names(text: str) -> frozenset[str]:
     """Return the exact names in a text, by the shape of its terms: 2.2.1, 2024-01-06, C-112, --top-k, $?."""
-    signed = (term for term in text_terms(text, "en") if not term.isalnum())
+    terms = text_terms(text, "en") if _MAYBE.search(text) else ()
+    signed = (term for term in terms if not term.isalnum())
     found = (term for term in signed if term.startswith("--") or _NAMED.search(term))
     return frozenset(re.sub(r"^v(?=\d)", "", term) for term in found)
 
@@ -137,8 +141,10 @@ def with_linked(
         read += [(node, passages[0].score) for node in nodes.values() if asked <= names(node.text)]
     scores: dict[str, float] = {}
     for node, score in read:
-        found = sorted(names(node.text) - asked - names("\n".join(node.metadata["heading_path"])))
-        coverage = share(terms, leaf_terms(node)) if found else 0.0
+        if not (own := names(node.text) - asked):
+            continue
+        found = sorted(own - names("\n".join(node.metadata["heading_path"])))
+        coverage = share(terms, leaf_terms(node))
         for code in found[:MOST_CODES] if coverage >= LEAST_COVERAGE else ():
             scores[code] = max(score * coverage, scores.get(code, 0.0))
     if not scores:  # "section 2.2.1" is that section alone

@@ -34,13 +34,13 @@ def _encoding() -> Encoding:
 @lru_cache(maxsize=COUNTED_TEXTS)
 def count_tokens(text: str) -> int:
     """Tokens of a text by cl100k, which stands for the tokenizers that cannot be had here."""
-    return len(_encoding().encode(text, disallowed_special=()))
+    return len(_encoding().encode_ordinary(text))
 
 
 def cut_to(text: str, tokens: int) -> str:
     """The text cut at a word, with an ellipsis, so that it has at most so many tokens."""
     encoding = _encoding()
-    cut = encoding.decode(encoding.encode(text, disallowed_special=())[: max(1, tokens - 2)])
+    cut = encoding.decode(encoding.encode_ordinary(text)[: max(1, tokens - 2)])
     whole = cut.rstrip("\ufffd")
     words = (whole.rsplit(maxsplit=1) or [""])[0]
     return (words if len(words) >= len(whole) / 2 else whole) + ELLIPSIS  # not every script has spaces

@@ -127,7 +127,7 @@ def nearest(
 def _nearest(block: Block, vector: Vector, limit: int, documents: Collection[int] | None) -> list[Scored]:
     import numpy as np
 
-    scores, owners = block.vectors @ vector, block.documents
+    scores, owners = np.vecdot(block.vectors, vector), block.documents  # `@` leaves a thread spinning
     allowed = owners != 0 if documents is None else np.isin(owners, list(documents))
     scores[~allowed] = -np.inf
     threshold = np.partition(scores, -limit)[-limit] if limit < len(scores) else -np.inf
