@@ -98,16 +98,7 @@ def alone(data: Path, work: Path) -> dict[str, str]:
     athena = Path(sys.executable).with_name("athena")
     env = {k: v for k, v in os.environ.items() if not k.startswith("ATHENA_")}
     where: tuple[str | Path, ...] = ("--data-dir", work / "alone", "--json")
-    rank: list[str | Path] = [
-        athena,
-        "eval",
-        "retrieval",
-        existing(data / "scifact"),
-        "--llm",
-        "none",
-        "--no-rerank",
-        *where,
-    ]
+    rank: list[str | Path] = [athena, "eval", "retrieval", existing(data / "scifact"), "--no-rerank", *where]
     metrics = json.loads(run_measured(rank, cwd=work, env=env).output)["metrics"]
     run_measured([athena, "ingest", ROOT / "docs_corpus", *where], cwd=work, env=env)
     ask: list[str | Path] = [athena, "ask", QUESTION, "--llm", "none", *where]
