@@ -195,7 +195,8 @@ class AgentRun:
         """
         tools = await self._tools()
         searches = [await self._call(tools["search"], query=query) for query in self.turn.queries]
-        agents, read = await asyncio.to_thread(self._agents, [*tools.values()]), "\n".join(searches)
+        agents = await asyncio.to_thread(self._agents, [*tools.values()])
+        read = "\n".join(searches)
         with self.turn.trace.step("generate", model=self.parts.choice.name):
             for agent in agents:
                 text = await self._reply(agent, self._message(searches))
@@ -203,7 +204,7 @@ class AgentRun:
                 if not told and not WRITTEN_CALL.search(text):
                     self.turn.text = text
                     return
-        raise ModelError("its model wrote about tools instead of calling them", "Choose a larger model.")
+        raise ModelError("The model wrote about tools instead of calling them.", "Choose a larger model.")
 
     async def _reply(self, agent: FunctionAgent | ReActAgent, message: str) -> str:
         """Let an agent work, and return its answer."""

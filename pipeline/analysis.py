@@ -59,7 +59,7 @@ _CODE = re.compile(r"([a-z]{1,4})-?([0-9]{2,4})(?:['’]?s)?")
 _SPACED_CODE = re.compile(r"([A-Z](?<![\w.'’-].)[A-Z]{0,3}+) ([0-9]{2,4}+)(?![\w'’-]|\.\w)")
 """`C 105`: in capitals alone, because `in 2024` is none. A pattern that begins with a letter is fast."""
 _VERSION = re.compile(r"v(\d[\d.]*)")
-_SYMBOLS = re.compile(r"[-$&|=!<>:?%^~+*/]{2,}[\w-]*|\$_")
+SYMBOLS = re.compile(r"[-$&|=!<>:?%^~+*/]{2,}[\w-]*|\$_")
 _OPTION = re.compile(r"--[^\W\d_][\w-]*")
 _DOUBLED = frozenset({"&&", "||", "??", "==", "===", "<<", ">>", "::", "$$"})
 """Symbols that are names although they repeat one character, as Markdown's rules and underlines do."""
@@ -138,7 +138,7 @@ def _words(text: str, language: str) -> list[str]:
 
 def _symbols(text: str) -> Iterator[str]:
     """Long options, and names of two or three symbols, alone or in backticks; no rules and no emphasis."""
-    for found in _SYMBOLS.finditer(text):
+    for found in SYMBOLS.finditer(text):
         name, start, end = found[0], found.start(), found.end()
         before, after = text[start - 1 : start] or " ", text[end : end + 1] or " "
         differ = len({*name}) > 1 and not {*name} <= {*"?!"}

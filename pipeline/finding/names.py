@@ -8,7 +8,7 @@ from functools import lru_cache
 from math import inf
 from typing import Any, TypeVar
 
-from pipeline.analysis import content_terms, leaf_terms, share, text_terms
+from pipeline.analysis import SYMBOLS, content_terms, leaf_terms, share, text_terms
 from pipeline.answer import Passage
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore, SearchRequest
@@ -26,7 +26,7 @@ LEAST_COVERAGE = 0.5  # of the question's content words, in a sentence that name
 MOST_CODES = 3  # of one sentence: a list may name forty procedures
 CANDIDATES = 20  # sections that the search for the codes returns
 _NAMED = re.compile(r"\d|^\W+_?$")  # digits, or symbols alone
-_MAYBE = re.compile(r"\d|[-$&|=!<>:?%^~+*/]{2}|\$_|[^\0-\x7f]")  # every text with a name has one of these
+_MAYBE = re.compile(rf"\d|[^\0-\x7f]|{SYMBOLS.pattern}")  # every text with a name has one of these
 _VERSION = re.compile(r"(?<![\w.])(?:v\d{1,9}|\d{1,9}(?=\.))(?:\.(?:\d{1,9}|x))*", re.IGNORECASE)
 _NUMBERS = re.compile(r"\d{1,9}(?:\.(?:\d{1,9}|x\b))*", re.IGNORECASE)
 
