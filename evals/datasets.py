@@ -70,7 +70,7 @@ class Question(_Row):
     Each of `answers` is enough; in a message with `parts` every part needs its own. `alone` is the last
     question of a history in words that need no history. `kind` sorts questions; unanswerable ones are `near`
     (about the documents' topics) or `far`. `reference` is a full right answer, `spans` are the places of the
-    answers in the corpus.
+    answers in the corpus. An answer has the fact if all regular expressions of one list of `fact` match it.
     """
 
     id: str = Field(validation_alias="_id")
@@ -84,6 +84,7 @@ class Question(_Row):
     alone: str = ""
     reference: str = ""
     spans: tuple[Span, ...] = ()
+    fact: tuple[tuple[str, ...], ...] = ()
 
     @property
     def judged(self) -> bool | None:

@@ -59,7 +59,7 @@ class Written:
     verdict: str
     text: str
     notices: tuple[str, ...]
-    fact: bool  # the answer has the exact values and half of the words of a gold passage
+    fact: bool  # the answer has the fact of the question
     stated: tuple[tuple[bool, bool, bool], ...]  # of each sentence: is cited, rightly; a source says it
     found: bool  # a section that is judged right is among the first three
     leaks: int
@@ -73,9 +73,8 @@ def questions(most: int) -> dict[str, list[Question]]:
     unanswered = [*load_queries(DATA / "near/manuals"), *(q for q in strangers if not q.answerable)]
     leaning = [q for q in load_queries(DATA / "dialogues/test") if q.kind == "leaning"]
     foreign = load_queries(DATA / "languages", "manuals.jsonl")
-    answerable = [q for q in strangers if q.answerable and q.gold]
     return {
-        "answerable": _some(answerable, most // 2),
+        "answerable": _some([q for q in strangers if q.answerable and q.gold], most // 2),
         "unanswerable": _some(unanswered, most // 5),
         "follow-up": _some(leaning, most // 6),
         "other language": _some(foreign, most // 12),
@@ -154,8 +153,12 @@ def is_unwarned(row: Written) -> bool:
 
 
 def has_fact(text: str, query: Question) -> bool:
-    """Whether an answer has the exact values and half of the words of a gold passage."""
-    return any(not problem_of(without_markers(text), gold.text) for gold in query.gold)
+    """Whether an answer has the fact of the question; without one, the values and words of a gold passage."""
+    text = without_markers(text)
+    if query.fact:
+        plain = re.sub(r"[*`]", "", text)
+        return any(all(re.search(one, plain, re.IGNORECASE) for one in every) for every in query.fact)
+    return any(not problem_of(text, gold.text) for gold in query.gold)
 
 
 def stated(answer: Answer, passages: Sequence[str]) -> Iterator[tuple[bool, bool, bool]]:
@@ -194,10 +197,7 @@ def main() -> None:
     lines = read_text(given.out).splitlines() if given.out and given.out.exists() else []
     done = {row.id: row for row in (Written(**json.loads(line)) for line in lines)}
     rows = []
-    with indexed_corpus(open_athena(settings), DATA / "manuals", Path("docs_corpus"), None) as (
-        athena,
-        index,
-    ):
+    with indexed_corpus(open_athena(settings), DATA / "manuals", CORPUS, None) as (athena, index):
         for kind, asked in questions(given.questions).items():
             for query in asked:
                 right = frozenset(qrels.get(query.id, ()))

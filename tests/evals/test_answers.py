@@ -15,14 +15,11 @@ from evals.answers import AnswersReport, failures_of, report_on
 from evals.datasets import Question
 from evals.indexing import Indexed
 from evals.judging import Heard, Judged, Shown, contains, hear, judge
+from evals.written import has_fact
 from pipeline.answer import Answerability, Retrieval, Verdict
 
-UNKNOWN = dict.fromkeys(
-    (
-        *("section", "in_3_passages", "in_8_passages", "marked", "parts", "alone", "topic_changed"),
-        *("groundedness", "answer_right", "similarity", "first_quote_relevant"),
-    )
-)
+OF_QUOTES = ("section", "in_3_passages", "in_8_passages", "marked", "parts", "alone", "topic_changed")
+UNKNOWN = dict.fromkeys((*OF_QUOTES, "groundedness", "answer_right", "similarity", "first_quote_relevant"))
 INDEXED = Indexed({}, documents=2, sentences=5, seconds=1.5)
 
 
@@ -38,6 +35,11 @@ INDEXED = Indexed({}, documents=2, sentences=5, seconds=1.5)
 )
 def test_marks_case_and_white_space_do_not_count(text: str, answer: str, expected: bool) -> None:
     assert contains(text, answer) is expected
+
+
+def test_an_answer_has_the_fact_with_all_expressions_of_one_list() -> None:
+    query = Question(_id="q", text="?", fact=(("rpm",), ("set a", r"\b15 min")))
+    assert [has_fact(text, query) for text in ("`SET A`, 15 min. [1]", "Set A.")] == [True, False]
 
 
 def judged_by(query: Question, quotes: Sequence[Shown] = (), *, probability: float = 0.6) -> Judged:
@@ -97,8 +99,7 @@ def test_a_span_counts_in_its_own_document_only() -> None:
 )
 def test_what_is_marked_in_the_first_quote(marked: str, expected: bool | None) -> None:
     query = Question(_id="q", text="?", answer="fan is off")
-    quote = Shown("It hums. The fan is OFF.", marked=marked)
-    assert judged_by(query, [quote], probability=0.6).marked is expected
+    assert judged_by(query, [Shown("It hums. The fan is OFF.", marked=marked)]).marked is expected
 
 
 @pytest.mark.parametrize(("quotes", "expected"), [(["hums", "leaks"], True), (["hums"], False)])
@@ -172,8 +173,7 @@ def test_the_report_by_hand() -> None:
 
 
 def test_what_nobody_judged_counts_for_nothing_and_is_named() -> None:
-    plain = Question(_id="q", text="?")
-    unjudged = judged_by(plain, probability=0.1)
+    unjudged = judged_by(Question(_id="q", text="?"), probability=0.1)
     assert (unjudged.answerable, unjudged.abstained) == (None, True)
     found = report(judged("a", 0.9), unjudged)
     assert found.unjudged == ("q",)
