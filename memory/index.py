@@ -112,8 +112,9 @@ class Indexes:
     def of(self, user: str) -> UserIndex:
         """Return the index of a user, built again where another process has written."""
         index = self._of.get(user)
-        known = self.memories.load(user, since=index.version if index else 0)
-        if index is None or index.version != known.version:
+        since = index.version if index else 0  # read once: another thread of this process may write now
+        known = self.memories.load(user, since=since)
+        if index is None or since != known.version:
             index = UserIndex(self._embedded(known))
             with self._lock:
                 self._of.pop(user, None)

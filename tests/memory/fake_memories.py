@@ -18,19 +18,20 @@ COMMON = {"the", "a", "is", "of", "on", "has", "what", "which", "that", "i", "my
 
 
 class FakeMemories:
-    """All in the process; `before_apply` is called before each write, as another writer would."""
+    """All in the process; a hook is called once before a write or after a read, as another writer would."""
 
     def __init__(self) -> None:
         self.of: dict[str, UserMemories] = {}
         self.deleted: set[str] = set()
         self.before_apply: Callable[[], None] = lambda: None
+        self.after_load: Callable[[], None] = lambda: None
         self.rests_on: list[tuple[str, ...]] = []  # of each write
 
     def load(self, user: str, *, since: int = 0) -> UserMemories:
         known = self.of.get(user, UserMemories(user=user, version=0))
-        if known.version == since:
-            return UserMemories(user=user, version=since)
-        return known
+        hook, self.after_load = self.after_load, lambda: None
+        hook()
+        return UserMemories(user=user, version=since) if known.version == since else known
 
     def apply(self, user: str, changes: MemoryChanges, *, expected: int, erase: bool = False) -> int:
         hook, self.before_apply = self.before_apply, lambda: None
