@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.answering.literals import literals_of, missing_numbers
+from pipeline.answering.literals import literals_of, missing_names, missing_numbers
 
 
 def test_identifiers_and_commands() -> None:
@@ -13,6 +13,9 @@ def test_identifiers_and_commands() -> None:
     assert found.commands == {"valve open"}
     assert literals_of("Breaker Q99 feeds slot V1.").identifiers == {"q99", "v1"}
     assert literals_of("Open the self-test of the CO2 bed: O2 or N2.").identifiers == set()
+    for text in ("ECS-CPR-V1 opens.", "all-MiniLM-L6-v2", "release-notes-3.8.0.md", "S3-compatible"):
+        assert missing_names(literals_of(text), text, text) == []
+    assert missing_names(literals_of("P-1"), "P-10", "P-10") == ["P-1"]
 
 
 @pytest.mark.parametrize(

@@ -100,12 +100,7 @@ def test_without_sources_nothing_is_supported() -> None:
 
 
 def test_headings_questions_and_code_state_nothing() -> None:
-    for text in (
-        "# The fan and the pump",
-        "Do you want to know more?",
-        "Follow these four steps:",
-        "```\na b c d\n```",
-    ):
+    for text in ("# The fan", "Do you want more of it?", "Follow these steps:", "```\na b\n```"):
         assert not states_something(text)
     assert states_something("Please hold the button for 900 seconds.")
 
