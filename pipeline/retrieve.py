@@ -26,7 +26,7 @@ from pipeline.finding.merging import merge_up
 from pipeline.finding.names import names, names_first, with_linked
 from pipeline.finding.passages import fetch_sections, fetched, gather, select
 from pipeline.finding.reranking import READ_PASSAGES, rerank
-from pipeline.finding.spelling import corrected
+from pipeline.finding.spelling import corrected, is_misspelt
 from pipeline.finding.verdict import Calibration, judge, signals
 from pipeline.models.base import CrossEncoder, Encoder
 from pipeline.models.onnx import CORES
@@ -76,7 +76,7 @@ class HybridSearch:
             correcting.data["corrected"] = question if question != asked else ""
         with AT_ONCE:
             passages, verdict = self._find(question, hypothesis, options, trace, stop)
-        steps, was = tuple(trace.steps[begun:]), asked if asked != question else ""
+        steps, was = tuple(trace.steps[begun:]), asked if is_misspelt(asked, question) else ""
         return Retrieval(question, tuple(passages), verdict, steps, was)
 
     def _find(

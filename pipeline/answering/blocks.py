@@ -61,11 +61,8 @@ class PassageLeaves:
         section = self.passage.section
         marks = re.split(r"[\r\n]", gap)[-1]
         if leaf.section_id != final.section_id:
-            above = (
-                FENCE_BELOW.match(gap)
-                if first and self.leaves[first - 1].metadata["kind"] == "code"
-                else None
-            )
+            below_code = first and self.leaves[first - 1].metadata["kind"] == "code"
+            above = FENCE_BELOW.match(gap) if below_code else None
             marks = gap[above.end() :] if above else gap
         elif leaf.metadata["kind"] == "code" and (fence := FENCE_ABOVE.search(gap)):
             marks = fence[0]

@@ -109,17 +109,13 @@ def quotable(retrieval: Retrieval, store: DocumentStore) -> list[PassageLeaves]:
     """Return each passage with those leaves that are in its text: the document may have changed since."""
     passages = join_introductions(retrieval.passages, store)
     leaves = passage_leaves(passages, store=store)
-    every = [PassageLeaves(passage, tuple(leaves[passage.section.node_id])) for passage in passages]
-    found = [
-        replace(
-            item,
-            leaves=tuple(
-                leaf for leaf in item.leaves if item.text(leaf.start_char_idx, leaf.end_char_idx) == leaf.text
-            ),
-        )
-        for item in every
-    ]
-    return [item for item in found if item.leaves]
+    found = []
+    for passage in passages:
+        item = PassageLeaves(passage, tuple(leaves[passage.section.node_id]))
+        own = [leaf for leaf in item.leaves if item.text(leaf.start_char_idx, leaf.end_char_idx) == leaf.text]
+        if own:
+            found.append(replace(item, leaves=tuple(own)))
+    return found
 
 
 def _spans(found: PassageLeaves, chances: Floats) -> Iterator[Span]:
@@ -170,14 +166,14 @@ def _chosen(spans: Sequence[Span], limit: int) -> list[Span]:
 def _reread(chosen: Sequence[Span], question: str, cross_encoder: CrossEncoder) -> list[Span]:
     """Order the first spans by chance and a cross-encoder's score of the text around the best leaf."""
     head = chosen[:READ]
-    hits = [ScoredNode(span.found.leaves[span.best], span.chance) for span in head]
     windows = [
-        best_window(replace(span.found.passage, sentences=(hit,)))
-        for span, hit in zip(head, hits, strict=True)
+        best_window(replace(span.found.passage, sentences=(ScoredNode(span.found.leaves[span.best], 0.0),)))
+        for span in head
     ]
     logits = cross_encoder.score(question, windows)
     scores = [
-        math.log(max(hit.score, 1e-9)) + READ_WEIGHT * logit for hit, logit in zip(hits, logits, strict=True)
+        math.log(max(span.chance, 1e-9)) + READ_WEIGHT * logit
+        for span, logit in zip(head, logits, strict=True)
     ]
     order = sorted(range(len(head)), key=lambda place: -scores[place])
     return [*(head[place] for place in order), *chosen[READ:]]
@@ -218,11 +214,8 @@ def _unit(span: Span, citation: Citation, best: Node, *, folded: bool) -> Unit:
     unit = Unit(citation.marker, block.kind, citation.start, citation.end, folded=folded)
     if before or span.last < block.last:
         start, end = found.span(block.first, block.last)
-        lead = (
-            found.text(*found.span(block.first, block.body - 1))
-            if before and block.body > block.first
-            else ""
-        )
+        has_lead = before and block.body > block.first
+        lead = found.text(*found.span(block.first, block.body - 1)) if has_lead else ""
         unit = replace(unit, start=start, end=end, lead=lead)
     if unit.kind == "steps" and not (before or span.last < block.last):
         return unit

@@ -28,6 +28,14 @@ def corrected(question: str, index: DocumentStore) -> str:
     return _WORD.sub(meant, question)
 
 
+def is_misspelt(asked: str, question: str) -> bool:
+    """Whether a correction changed more than endings: who asks for a warranty is not told of `warrant`."""
+    from rapidfuzz.distance import Prefix
+
+    pairs = zip(_WORD.findall(asked.lower()), _WORD.findall(question.lower()), strict=False)
+    return any(Prefix.distance(was, word) > 1 for was, word in pairs)
+
+
 def _nearest(written: str, index: DocumentStore) -> str:
     """Return the documents' word that is one edit away from a word; without one, the word."""
     from rapidfuzz.distance import OSA

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipeline.analysis import analyse
-from pipeline.finding.spelling import corrected
+from pipeline.finding.spelling import corrected, is_misspelt
 from pipeline.stores.base import words_of
 
 TEXT = "The valve of the nitrogen tank is opened. The valves, a value, max pressure, die Pumpe läuft. Tank."
@@ -33,7 +33,7 @@ class Document:
         ("Nitorgen!", "nitrogen!"),  # two swapped
         ("pumpe laeuft", "pumpe laeuft"),  # two edits
         ("bank", "bank"),  # never the first letter
-        ("openef", "opened"),
+        ("openef", "opened"),  # only its ending
         ("valev", "valve"),  # the same letters before another one: value
         ("tnk", "tnk"),  # too short
         ("valle", "valle"),  # a change, in a short word
@@ -46,3 +46,4 @@ class Document:
 def test_a_word_that_no_document_has_is_read_as_the_one_beside_it(question: str, read_as: str) -> None:
     document: Any = Document()
     assert corrected(question, document) == read_as
+    assert is_misspelt(question, read_as) == (read_as != question and question != "openef")
