@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pipeline.answer import Answer
 
 MARKS = re.compile(
-    r"^\s*(?:/{3,}|:{3,}|!!!|\?\?\?\+?|===)\s|^\s*(?:import|export)\s.*\sfrom\s['\"]|\{%|\{\{[<%]|\{\*|<!--|%%"
+    r"^\s*(?:/{3,}|:{2,}[\w-]*(?:{.*})?|!!!|\?\?\?\+?|===)\s|^\s*(?:import|export)\s.*\sfrom\s['\"]|\{%|\{\{[<%]|\{\*|<!--|%%"
     r"|^\s*>?\s*\[!\w+\]|!?\[\[|\{:|</?[A-Z]\w*[\s/>]|\[!(?:INCLUDE|div|code)|--8<--|data:[a-z]+/",
     re.MULTILINE,
 )

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import pyromark
 
-from readers.dialects import FILL, ITEM, LABEL, display, is_seen, mask, shortened
+from readers.dialects import FILL, ITEM, KIND, LABEL, display, is_seen, mask, shortened
 from readers.levels import Block, Heading, Kind
 
 MAX_TITLE = 300
@@ -144,9 +144,9 @@ def _blocks(body: str, *, indented_code: bool) -> Iterator[Item]:
         if event.name == "TableHead":
             header = shortened(display(body[start:end]).strip(), MAX_TITLE)
         quotes = sum(container.name == "BlockQuote" for container in leaf.around)
-        if is_seen(body[start:end].replace(">", " ") if quotes else body[start:end]):
-            row_header = header if event.name == "TableRow" else None
-            yield Block(_kind(body, leaf), start, end, row_header, quotes)
+        is_kind = body.startswith(KIND, event.start) and "\n" not in body[start:end]  # of a callout
+        if not is_kind and is_seen(body[start:end].replace(">", " ") if quotes else body[start:end]):
+            yield Block(_kind(body, leaf), start, end, header if event.name == "TableRow" else None, quotes)
 
 
 def _kind(body: str, leaf: _Leaf) -> Kind:

@@ -18,6 +18,7 @@ from typing import NamedTuple
 FILL = "\u2060"
 LABEL = f"{FILL} {FILL}"  # begins a line that is a block of its own
 TITLE = f"{LABEL} {FILL}"  # begins a line that is the title of a callout, an admonition or a fold
+KIND = f"{FILL}\t"  # begins the line of a callout without a title: its kind, which stands before its text
 ITEM = f"-   {FILL}"
 """Begins a block of MkDocs whose text is indented by four; to the parser it is a list item."""
 LONGEST_ADDRESS = 2_000  # characters of an address; a longer one is taken for data
@@ -33,13 +34,13 @@ _MACROS = {name: pattern for where, name, pattern in (row for row in _ROWS if ro
 _MARGIN = re.compile(_MACROS["%MARGIN%"])
 _FENCE = re.compile(rf"{_MACROS['%MARGIN%']}(?P<run>`{{3,}}+(?=[^`\n]*$)|~{{3,}}+)(?P<info>[^\n]*)$")
 _TICKS = re.compile(r"`++|\n(?=(?>[ \t>]*)(?:\n|[-*+|#]|\d{1,9}[.)] ))")
-_OPENS_BLOCK = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]|(?:!!!|\?\?\?\+?|===[+!]?)[ \t]|\[\^[^\]\n]+\]:")
+_OPENS_BLOCK = re.compile(r"(?:[-*+]|\d{1,9}[.)]|!!!|\?\?\?\+?|===[+!]?)[ \t]|\[\^[^\]\n]+\]:|::[a-z]")
 _IMPORT = re.compile(r"^import\b[^\n]*[\"']", re.MULTILINE)
 _LINE_OF_FILL = re.compile(rf"^([ \t>]*){FILL}[{FILL} \t]*$", re.MULTILINE)
 _INDENT_OF_FILL = re.compile(rf"^(?: {{4,}}|[ ]{{0,3}}\t[ \t]*)(?={FILL}(?! {FILL}))", re.MULTILINE)
 _MINIFIED = re.compile(r"[!-~]{200,}+")
 _GAP = re.compile(rf"([ \t]*){FILL}[{FILL} \t]*")
-_TITLE = re.compile(rf"^([ \t>\ue000-\uf8ff]*+(?:{TITLE}|-   [\ue000-\uf8ff]*+{FILL}))([^\r\n]+)", re.M)
+_TITLE = re.compile(rf"(?m)^([ \t>\ue000-\uf8ff]*+(?:{TITLE}|{KIND}|-   [\ue000-\uf8ff]*+{FILL}))([^\r\n]+)")
 _BLANK_LINES = re.compile(r"(?:\A|\r?\n)(?>(?:[ \t]*\r?\n)+)")
 _ITEM_WITHOUT_TITLE = re.compile(rf"-   {FILL}[{FILL} \t]*(?>(?:\r?\n[ \t]*)+)(?=\S)")
 
@@ -108,9 +109,8 @@ def _closed_up(gap: _Found) -> str:
     start, end = gap.span()
     if start == 0 or gap.string[start - 1] == "\n":
         return gap[1]
-    if end == len(gap.string) or gap.string[end] in "\r\n":
-        return ""
-    return " " if gap[0].strip(FILL) else ""
+    ends_line = end == len(gap.string) or gap.string[end] in "\r\n"
+    return " " if gap[0].strip(FILL) and not ends_line else ""
 
 
 class Dialect(NamedTuple):
@@ -200,13 +200,13 @@ def _tag(found: _Found, argument: str) -> str:
 
 _REPLACE: dict[str, _Replace] = {
     "put": _put,
-    "fill": lambda found, _: _covered(found[0], FILL),
-    "raw": lambda found, _: _covered(found[0], FILL),
+    **dict.fromkeys(("fill", "raw"), lambda found, _: _covered(found[0], FILL)),
     "keep": lambda found, _: found[0],
     "text": lambda found, argument: _kept(found, _shown(found, argument), FILL),
     "label": _label,
     "title": functools.partial(_label, start=TITLE),
     "item": lambda found, _: _kept(found, _shown(found, ""), FILL, skip=len(_margin(found)), opening=ITEM),
+    "kind": lambda found, _: _kept(found, _shown(found, ""), FILL, skip=len(_margin(found)), opening=KIND),
     "fence": lambda found, _: _margin(found) + "```".ljust(len(found[0]) - len(_margin(found))),
     "heading": _heading,
     "indent": lambda found, _: re.sub(r"(?m)^ {4,}|^[ \t]*\t[ \t]*", lambda it: FILL * len(it[0]), found[0]),
