@@ -23,13 +23,14 @@ Weights: TypeAlias = dict[str, NDArray[np.float32]]
 
 LAYERS, HEADS, WIDTH = 6, 12, 384
 NORM_EPSILON = 1e-12
-OPSET, IR_VERSION = 18, 8
+OPSET, IR_VERSION = 21, 10
 RUNTIME = "com.microsoft"  # the domain of ONNX Runtime's own operators
 INPUT, TYPES = "input_ids", "token_type_ids"
 OUTPUT, LOGITS = "last_hidden_state", "logits"
 FLOAT = 1  # ONNX's number of float32
 LARGEST = 127  # of a signed 8-bit integer
 ZERO = 128  # what stands for 0 in an activation, an unsigned 8-bit integer
+GELU_BELOW = np.array(0.1701, np.float32)  # no value of GELU is as far below 0
 
 
 def read_weights(path: Path) -> Weights:
@@ -57,7 +58,7 @@ def quantize_columns(weight: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDA
 
 
 class Graph:
-    """Collects the nodes and constants of the network; all its values have the shape (tokens, width).
+    """Collects the nodes and constants of the network; all its values have the shape (batch, length, width).
 
     With `head` the weights also have a pooler and a classifier, and token types are an input.
     """
@@ -75,13 +76,10 @@ class Graph:
 
         self._shape = self._add("Shape", INPUT)
         self._one = self._constant(np.array([1], np.int64))
-        self._hidden_shape = self._add(
-            "Concat", self._shape, self._constant(np.array([WIDTH], np.int64)), axis=0
-        )
         rows = self._embed()
         if self._quantized:
-            tokens = self._add("ReduceProd", self._shape, keepdims=1)
-            self._zeros = self._add("Expand", self._constant(np.array([ZERO], np.uint8)), tokens)
+            each = self._add("Concat", self._shape, self._one, axis=0)
+            self._zeros = self._add("Expand", self._constant(np.array([ZERO], np.uint8)), each)
         for layer in range(LAYERS):
             rows = self._layer(rows, f"encoder.layer.{layer}")
         if self._head:
@@ -90,7 +88,7 @@ class Graph:
             self._classify(rows)
         else:
             output, shape = OUTPUT, ["batch", "length", WIDTH]
-            self._node("Reshape", [rows, self._hidden_shape], [OUTPUT], name=OUTPUT)
+            self._node("Identity", [rows], [OUTPUT], name=OUTPUT)
         inputs = [INPUT, TYPES] if self._head else [INPUT]
         graph = helper.make_graph(
             self._nodes,
@@ -115,7 +113,7 @@ class Graph:
         if self._head:
             kinds = self._constant(types - types[0])
             rows = self._add("Add", rows, self._add("Gather", kinds, TYPES))
-        return self._normalize(self._flatten(rows), "embeddings.LayerNorm")
+        return self._normalize(rows, "embeddings.LayerNorm")
 
     def _look_up(self, words: NDArray[np.float32]) -> str:
         if not self._quantized:
@@ -127,8 +125,7 @@ class Graph:
 
     def _classify(self, rows: str) -> None:
         """Add the classifier: one float32 logit for each text, computed from its first token."""
-        hidden = self._add("Reshape", rows, self._hidden_shape)
-        first = self._add("Gather", hidden, self._constant(np.array(0, np.int64)), axis=1)
+        first = self._add("Gather", rows, self._constant(np.array(0, np.int64)), axis=1)
         pooled = self._add("MatMul", first, self._constant(self._transposed("pooler.dense")))
         pooled = self._add("Tanh", self._add("Add", pooled, self._bias("pooler.dense")))
         logit = self._add("MatMul", pooled, self._constant(self._transposed("classifier")))
@@ -139,38 +136,44 @@ class Graph:
             self._attend(rows, f"{name}.attention.self"), f"{name}.attention.output.dense"
         )
         rows = self._normalize(self._add("Add", attended, rows), f"{name}.attention.output.LayerNorm")
-        inner = self._product(rows, self._transposed(f"{name}.intermediate.dense"))
+        (inner,) = self._products(rows, [f"{name}.intermediate.dense"])
         curve = "FastGelu" if self._quantized else "BiasGelu"  # by tanh, a twentieth faster, and by erf
         inner = self._add(curve, inner, self._bias(f"{name}.intermediate.dense"), domain=RUNTIME)
-        outer = self._linear(inner, f"{name}.output.dense")
+        outer = self._linear(inner, f"{name}.output.dense", below=self._constant(GELU_BELOW))
         return self._normalize(self._add("Add", outer, rows), f"{name}.output.LayerNorm")
 
     def _attend(self, rows: str, name: str) -> str:
-        """Add self-attention within each text; one matrix product computes query, key and value."""
+        """Add self-attention within each text; query, key and value are products of the same integers."""
         parts = [f"{name}.{part}" for part in ("query", "key", "value")]
-        weight = np.concatenate([self._transposed(part) for part in parts], axis=1)
         bias = np.concatenate([self._weights[f"{part}.bias"] for part in parts])
-        values = self._add_many("Split", 3, self._product(rows, weight), axis=-1, num_outputs=3)
-        values = [self._add("Reshape", value, self._hidden_shape) for value in values]
-        attention = self._add(
-            "MultiHeadAttention", *values, self._constant(bias), domain=RUNTIME, num_heads=HEADS
-        )
-        return self._flatten(attention)
+        values = self._products(rows, parts)
+        return self._add("MultiHeadAttention", *values, self._constant(bias), domain=RUNTIME, num_heads=HEADS)
 
-    def _linear(self, rows: str, name: str) -> str:
-        return self._add("Add", self._product(rows, self._transposed(name)), self._bias(name))
+    def _linear(self, rows: str, name: str, *, below: str = "") -> str:
+        (product,) = self._products(rows, [name], below=below)
+        return self._add("Add", product, self._bias(name))
 
-    def _product(self, rows: str, weight: NDArray[np.float32]) -> str:
-        """Add the product of rows and a weight of shape (in, out), in integers if the graph is quantised."""
+    def _products(self, rows: str, names: Sequence[str], *, below: str = "") -> list[str]:
+        """Add the products of rows and some weights, in integers if the graph is quantised.
+
+        Rows have values above 0; `below`, if given, is at least their largest distance below 0.
+        """
+        weights = [self._transposed(name) for name in names]
         if not self._quantized:
-            return self._add("MatMul", rows, self._constant(weight))
-        columns, column_scale = quantize_columns(weight)
+            return [self._add("MatMul", rows, self._constant(weight)) for weight in weights]
         last = self._constant(np.array([-1], np.int64))
-        largest = self._add("ReduceMax", self._add("Abs", rows), last, keepdims=1)
+        below = below or self._add("Neg", self._add("ReduceMin", rows, last, keepdims=1))
+        # The largest absolute value, without writing all of them: this takes half the time of `Abs`.
+        largest = self._add("Max", self._add("ReduceMax", rows, last, keepdims=1), below)
         row_scale = self._add("Mul", largest, self._constant(np.array(1 / LARGEST, np.float32)))
-        scales = self._add("Squeeze", row_scale, self._one)
-        integers = self._add("QuantizeLinear", rows, scales, self._zeros, axis=0)
-        product = self._add(
+        width = len(weights[0])  # a block of a scale is a row
+        integers = self._add("QuantizeLinear", rows, row_scale, self._zeros, axis=2, block_size=width)
+        return [self._add("Mul", self._integer_product(integers, weight), row_scale) for weight in weights]
+
+    def _integer_product(self, integers: str, weight: NDArray[np.float32]) -> str:
+        """Add the product of quantised rows and a weight, in units of the rows' scales."""
+        columns, column_scale = quantize_columns(weight)
+        return self._add(
             "MatMulIntegerToFloat",
             integers,
             self._constant(columns),
@@ -179,14 +182,10 @@ class Graph:
             self._constant(np.array(ZERO, np.uint8)),
             domain=RUNTIME,
         )
-        return self._add("Mul", product, row_scale)
 
     def _normalize(self, rows: str, name: str) -> str:
         weight, bias = (self._constant(self._weights[f"{name}.{part}"]) for part in ("weight", "bias"))
         return self._add("LayerNormalization", rows, weight, bias, axis=-1, epsilon=NORM_EPSILON)
-
-    def _flatten(self, values: str) -> str:
-        return self._add("Reshape", values, self._constant(np.array([-1, WIDTH], np.int64)))
 
     def _transposed(self, name: str) -> NDArray[np.float32]:
         return self._weights[f"{name}.weight"].T
