@@ -176,8 +176,8 @@ def stated(answer: Answer, passages: Sequence[str]) -> Iterator[tuple[bool, bool
 
 def says(text: str, sentence: str) -> bool:
     """Whether a text has half of a sentence's content words, and all its numbers, ids and commands."""
-    stated = literals_of(sentence)
-    if missing_numbers(stated, literals_of(text)) or missing_names(stated, text, text):
+    stated, given = literals_of(sentence), literals_of(text)
+    if missing_numbers(stated, given) or missing_names(stated, given, text, text):
         return False
     return share(content_terms(sentence), text_terms(text)) >= SHARED
 

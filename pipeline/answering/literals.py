@@ -52,10 +52,10 @@ def missing_numbers(stated: Literals, given: Literals) -> list[str]:
     ]
 
 
-def missing_names(stated: Literals, given: str, everything: str) -> list[str]:
-    """Return the stated ids that the `given` text lacks, and the commands that `everything` lacks."""
-    near, far = (" ".join(text.casefold().split()) for text in (given, everything))
-    lacking = stated.identifiers - literals_of(given).identifiers
+def missing_names(stated: Literals, given: Literals, near: str, far: str) -> list[str]:
+    """Return the stated ids that are neither `given` nor in the text `near`, and commands not in `far`."""
+    near, far = (" ".join(text.casefold().split()) for text in (near, far))
+    lacking = stated.identifiers - given.identifiers
     return [
         *sorted(name.upper() for name in lacking if not _stands_in(name, near)),
         *sorted(command for command in stated.commands if not _stands_in(command, far)),

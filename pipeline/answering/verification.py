@@ -103,9 +103,10 @@ class Sources:
         (vector,) = self.encoder.encode_passages([sentence])
         near = self.vectors @ vector
         leaves = self._best(terms, near, numbers)
-        given = "\n".join(leaf.text for leaf in leaves)
-        lacking = missing_numbers(stated, literals_of(given))
-        names = missing_names(stated, given, "\n".join(leaf.text for leaf in self.leaves))
+        text = "\n".join(leaf.text for leaf in leaves)
+        given = literals_of(text)
+        lacking = missing_numbers(stated, given)
+        names = missing_names(stated, given, text, "\n".join(leaf.text for leaf in self.leaves))
         covered = frozenset().union(*(leaf.terms | leaf.above for leaf in leaves))
         values = {
             "numbers": float(bool(lacking)),
@@ -139,7 +140,8 @@ class Sources:
 def _missing(stated: Literals, passage: Passage) -> list[str]:
     """The stated numbers, ids and commands that a passage and its headings lack."""
     text = "\n".join([passage.section.text, *passage.section.metadata["heading_path"]])
-    return [*missing_numbers(stated, literals_of(text)), *missing_names(stated, text, text)]
+    given = literals_of(text)
+    return [*missing_numbers(stated, given), *missing_names(stated, given, text, text)]
 
 
 def _leaf(number: int, passage: Passage, node: Node) -> Leaf:

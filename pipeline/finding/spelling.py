@@ -30,10 +30,8 @@ def corrected(question: str, index: DocumentStore) -> str:
 
 def is_misspelt(asked: str, question: str) -> bool:
     """Whether a correction changed more than endings: who asks for a warranty is not told of `warrant`."""
-    from rapidfuzz.distance import Prefix
-
     pairs = zip(_WORD.findall(asked.lower()), _WORD.findall(question.lower()), strict=False)
-    return any(Prefix.distance(was, word) > 1 for was, word in pairs)
+    return any(was[: (last := max(len(was), len(word)) - 1)] != word[:last] for was, word in pairs)
 
 
 def _nearest(written: str, index: DocumentStore) -> str:

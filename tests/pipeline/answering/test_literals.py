@@ -14,8 +14,8 @@ def test_identifiers_and_commands() -> None:
     assert literals_of("Breaker Q99 feeds slot V1.").identifiers == {"q99", "v1"}
     assert literals_of("Open the self-test of the CO2 bed: O2 or N2.").identifiers == set()
     for text in ("ECS-CPR-V1 opens.", "all-MiniLM-L6-v2", "release-notes-3.8.0.md", "S3-compatible"):
-        assert missing_names(literals_of(text), text, text) == []
-    assert missing_names(literals_of("P-1"), "P-10", "P-10") == ["P-1"]
+        assert missing_names(literals_of(text), literals_of(text), text, text) == []
+    assert missing_names(literals_of("P-1"), literals_of("P-10"), "P-10", "P-10") == ["P-1"]
 
 
 @pytest.mark.parametrize(
