@@ -44,7 +44,7 @@ DENIES = re.compile(  # a sentence that says that the documents do not answer
     re.IGNORECASE,
 )
 FIRST = 3  # sections in which a follow-up's search must find the right one
-LEAKS = ("<source", "</source", "<think", "Rules:", "numbered sources", "](")
+LEAKS = ("<source", "</source", "<closest", "<think", "Rules:", "numbered sources", "](")
 CONTEXT_TOKENS = 1200
 
 

@@ -38,6 +38,9 @@ ASK_BOTH = (
     "Answer briefly, only with what the documentation and what you remember about me say, in their own words."
 )
 NO_SOURCES = "(nothing was found)"
+CLOSEST = "The parts of it closest to the question:"
+
+CLOSEST_PARTS, CLOSEST_CHARACTERS = 2, 700  # repeated after the sources, and of each
 
 MESSAGE_TOKENS = 4  # a chat message costs these besides its text
 RESERVED_TOKENS = 32  # of a prompt, for the text between messages and between sources
@@ -84,8 +87,12 @@ def build_prompt(
     *,
     budget: Budget,
     memory: Recollection | None = None,
+    closest: Sequence[str] = (),
 ) -> Prompt:
-    """Build the prompt within a token budget."""
+    """Build the prompt within a token budget; parts of the passages stand again, close to the question.
+
+    A 1.5B model finds the fact for a tenth more questions so (`docs/decisions/answers.md`).
+    """
     word = secrets.token_hex(WORD_BYTES)
     header = "\n\n".join([persona.system_header.strip(), persona.tone.strip(), RULES])
     known = memory_text(memory or Recollection())
@@ -93,8 +100,11 @@ def build_prompt(
     asked = fitting_message(message, budget=(budget.prompt - bare) // 2)
     room = budget.prompt - bare - count_tokens(asked) - RESERVED_TOKENS
     share = max(LEAST_SOURCES_TOKENS, int(room * SOURCES_SHARE))
-    sources = number_sources(passages, budget=min(budget.sources, share), word=word)
-    text = "\n\n".join(source.text for source in sources)
+    again = closest_block(closest, word=word)
+    most = min(budget.sources, share)
+    again = again if 2 * count_tokens(again) <= most else ""
+    sources = number_sources(passages, budget=most - count_tokens(again), word=word)
+    text = "\n\n".join([*(source.text for source in sources), *([again] if sources and again else [])])
     kept = fitting_history(history, budget=budget.history, room=room - count_tokens(text))
     last = Message("user", last_message(known, text, asked, word=word))
     return Prompt((Message("system", header), *kept, last), tuple(sources), asked != message)
@@ -150,6 +160,14 @@ def source_block(number: int, place: str, body: str, *, word: str) -> str:
     A document cannot know the word, so it can neither end its source nor begin another.
     """
     return f"<source {number} {word}>\n{place}\n{body}\n</source {number} {word}>"
+
+
+def closest_block(parts: Sequence[str], *, word: str) -> str:
+    """Parts of the documents between lines that only this request's `word` makes; "" without any."""
+    if not parts:
+        return ""
+    text = "\n\n".join(escaped_markers(part[:CLOSEST_CHARACTERS]) for part in parts)
+    return f"{CLOSEST}\n<closest {word}>\n{text}\n</closest {word}>"
 
 
 def fitting_history(history: Sequence[Message], *, budget: int, room: int | None = None) -> list[Message]:

@@ -9,9 +9,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from pipeline.answer import Answer, Message
-from pipeline.answering.prompts import Budget, Prompt, Source, build_prompt
+from pipeline.answering.prompts import CLOSEST_PARTS, Budget, Prompt, Source, build_prompt
+from pipeline.answering.quotes import choose_quotes
 from pipeline.models.tokens import count_tokens
 from pipeline.steps.events import Emit, SentencesCited, ThoughtArrived, TokenArrived
+from readers.dialects import display
 
 if TYPE_CHECKING:
     from pipeline.answering.turns import ChatParts, RunningTurn
@@ -25,12 +27,21 @@ LEAST_PROMPT_TOKENS = 512
 
 def prompt_for(turn: RunningTurn, parts: ChatParts) -> Prompt:
     """Build the prompt of a turn within the model's context."""
-    limits, passages = parts.limits, turn.found.passages
+    limits, passages, search = parts.limits, turn.found.passages, parts.hybrid_search
     longest = max(LEAST_PROMPT_TOKENS, limits.context_window - limits.max_answer_tokens)
     budget = Budget(longest, turn.options.context_tokens, limits.history_tokens)
     with turn.trace.step("prompt") as step:
+        quotes = choose_quotes(
+            turn.found, store=search.store, limit=CLOSEST_PARTS, cross_encoder=search.cross_encoder
+        )
         prompt = build_prompt(
-            parts.persona, passages, turn.history, turn.message, budget=budget, memory=turn.recollection
+            parts.persona,
+            passages,
+            turn.history,
+            turn.message,
+            budget=budget,
+            memory=turn.recollection,
+            closest=[display(quote.citation.quote).strip() for quote in quotes],
         )
         step.data |= {
             "tokens": sum(count_tokens(message.text) for message in prompt.messages),
