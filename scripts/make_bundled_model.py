@@ -25,12 +25,14 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from pipeline.models.embedding import OnnxEncoder  # noqa: E402
-from pipeline.models.onnx import BUNDLED_FOLDER  # noqa: E402
-from training.graph import Graph, read_weights  # noqa: E402
+from pipeline.models.onnx import BUNDLED_FOLDER, open_session, open_tokenizer  # noqa: E402
+from training.graph import INPUT, WIDTH, Graph, Ranges, read_weights  # noqa: E402
 
 SOURCE_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 FILES = ("model-int8.onnx", "tokenizer.json")
+RANGED = ("LayerNormalization", "MultiHeadAttention")
+RANGE_STEPS = 16  # of a range, between two integers
 LEAST_COSINE = 0.99  # of an int8 vector to the float32 one
 WORDS = re.compile(r"\w+\W+\w+")  # in a line that is compared; rulers of 30 dashes come to .979
 
@@ -44,8 +46,8 @@ def main() -> None:
     check(options.source / "model.safetensors", SOURCE_SHA256)
     check(options.source / "tokenizer.json", TOKENIZER_SHA256)
     with tempfile.TemporaryDirectory() as folder:
-        made = make(options.source, Path(folder) / "int8", quantized=True)
         exact = make(options.source, Path(folder) / "float32", quantized=False)
+        made = make(options.source, Path(folder) / "int8", quantized=True, ranges=ranges_of(exact))
         compare(made, exact)
         options.into.mkdir(parents=True, exist_ok=True)
         for name in FILES:
@@ -66,19 +68,40 @@ def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def make(source: Path, folder: Path, *, quantized: bool) -> Path:
+def make(source: Path, folder: Path, *, quantized: bool, ranges: Ranges | None = None) -> Path:
     """A new folder with the model and its tokenizer, under the names that the encoder reads."""
     folder.mkdir()
-    model = Graph(read_weights(source / "model.safetensors"), quantized=quantized).model()
+    weights = read_weights(source / "model.safetensors")
+    model = Graph(weights, quantized=quantized, ranges=ranges).model()
     onnx.save(model, folder / "model-int8.onnx")
     shutil.copyfile(source / "tokenizer.json", folder / "tokenizer.json")
     return folder
 
 
+def manuals_lines() -> list[str]:
+    """The different lines of the manuals that have words."""
+    manuals = [path.read_text("utf-8") for path in sorted((ROOT / "docs_corpus").rglob("*.md"))]
+    return sorted({line for text in manuals for line in text.splitlines() if WORDS.search(line)})
+
+
+def ranges_of(exact: Path) -> Ranges:
+    """Run the float32 model on the manuals' lines; return the ranges of its rows, rounded up."""
+    model = onnx.load(exact / FILES[0])
+    names = [node.name for node in model.graph.node if node.op_type in RANGED]
+    model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
+    onnx.save(model, exact / "ranges.onnx")
+    session, tokenizer = open_session(exact / "ranges.onnx"), open_tokenizer(exact, max_tokens=256)
+    largest = np.zeros((len(names), WIDTH), np.float32)
+    for line in manuals_lines():
+        rows = session.run(names, {INPUT: [tokenizer.encode(line).ids]})
+        largest = np.maximum(largest, [np.abs(found[0]).max(axis=0) for found in rows])
+    rounded = np.ceil(largest * RANGE_STEPS) / RANGE_STEPS  # the same on machines that differ in the last bit
+    return dict(zip(names, rounded, strict=True))
+
+
 def compare(made: Path, exact: Path) -> None:
     """Print the cosines of the manuals' lines between both models; stop where one is too far off."""
-    manuals = [path.read_text("utf-8") for path in sorted((ROOT / "docs_corpus").rglob("*.md"))]
-    texts = sorted({line for text in manuals for line in text.splitlines() if WORDS.search(line)})
+    texts = manuals_lines()
     vectors, expected = (OnnxEncoder(folder).encode_passages(texts) for folder in (made, exact))
     cosines = (vectors * expected).sum(axis=1)
     print(f"cosine to float32, {len(texts)} lines: mean {np.mean(cosines):.4f}, least {cosines.min():.4f}")

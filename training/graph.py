@@ -2,24 +2,27 @@
 
 With a head it is a cross-encoder: its input is a pair of texts, marked by token types, its output one logit.
 
-In the int8 graph every row (a token) is quantised by its own largest value, so that no other token, of the
-same text or of another, has a part in its rounding; integer products are exact, and everything else works
-on a row or, as attention does, on a text. ONNX's own `DynamicQuantizeLinear` takes one range of the whole
-batch instead, and then the vector of a text depends on its neighbours. `docs/decisions/vectors.md` has
-what was measured.
+In the int8 graph a row (a token) is quantised by its own largest value, or by ranges that were measured
+before, so that no other token, of the same text or of another, has a part in its rounding; integer products
+are exact, and everything else works on a row or, as attention does, on a text. ONNX's own
+`DynamicQuantizeLinear` takes one range of the whole batch instead, and then the vector of a text depends on
+its neighbours. `docs/decisions/vectors.md` has what was measured.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-Weights: TypeAlias = dict[str, NDArray[np.float32]]
+Weight: TypeAlias = NDArray[np.float32]
+Weights: TypeAlias = dict[str, Weight]
+Ranges: TypeAlias = Mapping[str, Weight]
+"""The largest absolute values of columns, by name of the layer normalisation or attention that has them."""
 
 LAYERS, HEADS, WIDTH = 6, 12, 384
 NORM_EPSILON = 1e-12
@@ -30,6 +33,9 @@ OUTPUT, LOGITS = "last_hidden_state", "logits"
 FLOAT = 1  # ONNX's number of float32
 LARGEST = 127  # of a signed 8-bit integer
 ZERO = 128  # what stands for 0 in an activation, an unsigned 8-bit integer
+SMOOTHING = 0.8  # power of a column's range by which it is divided: one column is ten times as large as most
+ROOM = 1.05  # above the ranges, for texts with larger values than were measured
+NORMALIZATION = "LayerNorm"  # how the names of normalised rows end
 GELU_BELOW = np.array(0.1701, np.float32)  # no value of GELU is as far below 0
 
 
@@ -45,7 +51,7 @@ def read_weights(path: Path) -> Weights:
     return weights
 
 
-def quantize_columns(weight: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+def quantize_columns(weight: Weight) -> tuple[NDArray[np.int8], Weight]:
     """Return a weight of shape (in, out) as signed 8-bit integers, and the scale of each column.
 
     Two neighbours in a column add up to at most 128: CPUs with AVX2 but without VNNI add two products in 16
@@ -60,12 +66,16 @@ def quantize_columns(weight: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDA
 class Graph:
     """Collects the nodes and constants of the network; all its values have the shape (batch, length, width).
 
-    With `head` the weights also have a pooler and a classifier, and token types are an input.
+    With `head` the weights also have a pooler and a classifier, and token types are an input. Rows of which
+    `ranges` has the name are quantised by them, without a look at each row.
     """
 
-    def __init__(self, weights: Weights, *, quantized: bool, head: bool = False) -> None:
+    def __init__(
+        self, weights: Weights, *, quantized: bool, head: bool = False, ranges: Ranges | None = None
+    ) -> None:
         self._weights = weights
         self._quantized = quantized
+        self._ranges = ranges or {}
         self._head = head
         self._nodes: list[Any] = []
         self._constants: list[Any] = []
@@ -115,7 +125,7 @@ class Graph:
             rows = self._add("Add", rows, self._add("Gather", kinds, TYPES))
         return self._normalize(rows, "embeddings.LayerNorm")
 
-    def _look_up(self, words: NDArray[np.float32]) -> str:
+    def _look_up(self, words: Weight) -> str:
         if not self._quantized:
             return self._add("Gather", self._constant(words), INPUT)
         scale = (np.abs(words).max(axis=1, keepdims=True) / LARGEST).astype(np.float32)
@@ -136,7 +146,7 @@ class Graph:
             self._attend(rows, f"{name}.attention.self"), f"{name}.attention.output.dense"
         )
         rows = self._normalize(self._add("Add", attended, rows), f"{name}.attention.output.LayerNorm")
-        (inner,) = self._products(rows, [f"{name}.intermediate.dense"])
+        (inner,) = self._products(rows, [self._transposed(f"{name}.intermediate.dense")])
         curve = "FastGelu" if self._quantized else "BiasGelu"  # by tanh, a twentieth faster, and by erf
         inner = self._add(curve, inner, self._bias(f"{name}.intermediate.dense"), domain=RUNTIME)
         outer = self._linear(inner, f"{name}.output.dense", below=self._constant(GELU_BELOW))
@@ -145,22 +155,28 @@ class Graph:
     def _attend(self, rows: str, name: str) -> str:
         """Add self-attention within each text; query, key and value are products of the same integers."""
         parts = [f"{name}.{part}" for part in ("query", "key", "value")]
-        bias = np.concatenate([self._weights[f"{part}.bias"] for part in parts])
-        values = self._products(rows, parts)
-        return self._add("MultiHeadAttention", *values, self._constant(bias), domain=RUNTIME, num_heads=HEADS)
+        weights = [self._transposed(part) for part in parts]
+        biases = [self._weights[f"{part}.bias"] for part in parts]
+        if name in self._ranges:  # what is attended to is a mean of values: smoothed values make it smooth
+            weights[2] = weights[2] / self._smoothing(name)
+            biases[2] = biases[2] / self._smoothing(name)
+        values = [*self._products(rows, weights), self._constant(np.concatenate(biases))]
+        self._node("MultiHeadAttention", values, [name], name=name, domain=RUNTIME, num_heads=HEADS)
+        return name
 
     def _linear(self, rows: str, name: str, *, below: str = "") -> str:
-        (product,) = self._products(rows, [name], below=below)
+        (product,) = self._products(rows, [self._transposed(name)], below=below)
         return self._add("Add", product, self._bias(name))
 
-    def _products(self, rows: str, names: Sequence[str], *, below: str = "") -> list[str]:
+    def _products(self, rows: str, weights: Sequence[Weight], *, below: str = "") -> list[str]:
         """Add the products of rows and some weights, in integers if the graph is quantised.
 
         Rows have values above 0; `below`, if given, is at least their largest distance below 0.
         """
-        weights = [self._transposed(name) for name in names]
         if not self._quantized:
             return [self._add("MatMul", rows, self._constant(weight)) for weight in weights]
+        if rows in self._ranges:
+            return self._products_by_range(rows, weights)
         last = self._constant(np.array([-1], np.int64))
         below = below or self._add("Neg", self._add("ReduceMin", rows, last, keepdims=1))
         # The largest absolute value, without writing all of them: this takes half the time of `Abs`.
@@ -170,14 +186,33 @@ class Graph:
         integers = self._add("QuantizeLinear", rows, row_scale, self._zeros, axis=2, block_size=width)
         return [self._add("Mul", self._integer_product(integers, weight), row_scale) for weight in weights]
 
-    def _integer_product(self, integers: str, weight: NDArray[np.float32]) -> str:
-        """Add the product of quantised rows and a weight, in units of the rows' scales."""
+    def _products_by_range(self, rows: str, weights: Sequence[Weight]) -> list[str]:
+        """Add the products of rows with ranges and some weights; all rows have one scale.
+
+        Large columns are made smaller, and their rows of the weights larger (SmoothQuant, arXiv 2211.10438).
+        """
+        smoothing = self._smoothing(rows)
+        scale = np.array(ROOM * (self._ranges[rows] / smoothing).max() / LARGEST, np.float32)
+        if rows.endswith(NORMALIZATION):
+            rows = self._add("Mul", rows, self._constant(1 / smoothing))
+        zero = self._constant(np.array(ZERO, np.uint8))
+        integers = self._add("QuantizeLinear", rows, self._constant(scale), zero)
+        return [
+            self._integer_product(integers, weight * smoothing[:, None], scale=scale) for weight in weights
+        ]
+
+    def _smoothing(self, rows: str) -> Weight:
+        """Return what the columns of rows are divided by."""
+        return self._ranges[rows] ** SMOOTHING
+
+    def _integer_product(self, integers: str, weight: Weight, *, scale: Any = 1) -> str:
+        """Add the product of quantised rows with a scale and a weight; 1 leaves it in units of their own."""
         columns, column_scale = quantize_columns(weight)
         return self._add(
             "MatMulIntegerToFloat",
             integers,
             self._constant(columns),
-            self._constant(np.array(1, np.float32)),
+            self._constant(np.array(scale, np.float32)),
             self._constant(column_scale),
             self._constant(np.array(ZERO, np.uint8)),
             domain=RUNTIME,
@@ -185,9 +220,11 @@ class Graph:
 
     def _normalize(self, rows: str, name: str) -> str:
         weight, bias = (self._constant(self._weights[f"{name}.{part}"]) for part in ("weight", "bias"))
-        return self._add("LayerNormalization", rows, weight, bias, axis=-1, epsilon=NORM_EPSILON)
+        inputs = [rows, weight, bias]
+        self._node("LayerNormalization", inputs, [name], name=name, axis=-1, epsilon=NORM_EPSILON)
+        return name
 
-    def _transposed(self, name: str) -> NDArray[np.float32]:
+    def _transposed(self, name: str) -> Weight:
         return self._weights[f"{name}.weight"].T
 
     def _bias(self, name: str) -> str:

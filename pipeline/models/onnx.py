@@ -26,7 +26,7 @@ Result = TypeVar("Result")
 BUNDLED_NAME = "all-MiniLM-L6-v2"
 BUNDLED_FOLDER = Path(__file__).parent / "bundled" / BUNDLED_NAME
 # Of model-int8.onnx: computing it at each start would take 30 to 50 ms.
-BUNDLED_SHA256 = "66dcb8a4eef7a5cc186a40f83fbba9bae48bbb4599273c8b9ff691fcc364fdfc"
+BUNDLED_SHA256 = "9c5739c6e27c7834a772a917659b762675ec40d142a9a984fabf426114483cd6"
 BATCH_TOKENS = 384
 # Cores that this process may use.
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
