@@ -83,8 +83,7 @@ def detect(text: str) -> str:
         return "en"
     import py3langid  # its model takes half a second to load
 
-    ranked = py3langid.rank(" ".join(words)[:LETTERS])
-    return str(next((code for code, _ in ranked if len(code) == 2), ""))
+    return str(next((code for code, _ in py3langid.rank(" ".join(words)[:LETTERS]) if len(code) == 2), ""))
 
 
 @functools.cache

@@ -39,7 +39,7 @@ SENTENCE_CLOSE = re.compile(r"[.!?…。！？]+$|\|$")
 LINK = re.compile(
     r"(?P<image>!)?\[(?P<words>[^\[\]\n]{0,300})\]\((?P<address>[^()\s]{0,1000})(?:\s+\"[^\"\n]{0,300}\")?\)"
 )
-SOURCE_LINE = re.compile(r"</?source\b[^<>\n]{0,60}>")  # of the prompt, copied by a small model
+SOURCE_LINE = re.compile(r"</?(?:source|closest)\b[^<>\n]{0,60}>")  # of the prompt, copied by a small model
 WIKI_LINK = re.compile(r"!?\[\[(?:[^\[\]|\n]{0,300}\|)?(?P<words>[^\[\]|\n]{1,300})\]\]")
 GOES_ON = re.compile(r"\s*[a-z0-9]")
 

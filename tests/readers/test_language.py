@@ -28,3 +28,8 @@ GERMAN = "Die Pumpe summt, solange das Ventil geschlossen ist, und darf vorher n
 )
 def test_a_language_is_detected(text: str, code: str) -> None:
     assert detect(text) == code
+
+
+def test_an_english_page_needs_no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("py3langid.rank", None)
+    assert detect(ENGLISH) == "en"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -58,12 +59,7 @@ def test_sources_are_numbered_with_their_place_and_the_last_is_cut() -> None:
 
 
 def test_the_latest_messages_fit_and_no_answer_stands_alone() -> None:
-    history = [
-        Message("user", "one"),
-        Message("assistant", "two"),
-        Message("user", "three"),
-        Message("assistant", "four"),
-    ]
+    history = [Message(role, text) for text in ("one", "two") for role in ROLES]
     cost = 1 + MESSAGE_TOKENS
     assert fitting_history(history, budget=4 * cost) == history
     assert fitting_history(history, budget=3 * cost) == history[2:]
@@ -88,11 +84,10 @@ TEXT = f"One fan.\n\nTwo pumps.\n\nThree tanks.\n\nFour valves.\n\n{FILLER.strip
 
 def test_of_a_section_that_is_not_merged_only_the_paragraphs_of_what_was_found_are_given() -> None:
     found = [(0, "One fan.", 0.9), (3, "ks.\n\nFo", 0.4)]
-    (source,) = number_sources([make_passage("s", text=TEXT, sentences=found)], budget=500, word=WORD)
+    section = make_passage("s", text=TEXT, sentences=found)
+    (source,) = number_sources([section], budget=500, word=WORD)
     assert "Fan\nOne fan.\n\n…\n\nThree tanks.\n\nFour valves.\n\n…\n</" in source.text
-    (whole,) = number_sources(
-        [make_passage("s", text=TEXT, sentences=found, merged=True)], budget=900, word=WORD
-    )
+    (whole,) = number_sources([replace(section, merged=True)], budget=900, word=WORD)
     assert f"\n{TEXT}\n</source" in whole.text
 
 
@@ -105,9 +100,8 @@ def test_a_prompt_stays_within_its_budget(texts: list[str], message: str, budget
     roles = itertools.cycle(ROLES)
     history = [Message(role, text) for role, text in zip(roles, texts, strict=False) if text]
     passages = [make_passage(f"s{number}", text=text, merged=True) for number, text in enumerate(texts)]
-    prompt = build_prompt(
-        Persona(), passages, history, message, budget=Budget(prompt=budget, sources=2500, history=2000)
-    )
+    limits = Budget(prompt=budget, sources=2500, history=2000)
+    prompt = build_prompt(Persona(), passages, history, message, budget=limits, closest=texts[:2])
     assert sum(count_tokens(item.text) for item in prompt.messages) <= budget
     assert prompt.messages[0].role == "system"
     sent = [item.text for item in prompt.messages[1:-1]]
@@ -126,6 +120,7 @@ HOSTILE = st.lists(
     max_size=12,
 ).map("".join)  # fmt: skip
 BLOCK = re.compile(r"^<source (\d+) (\w+)>\n(.*?)\n</source \1 \2>$", re.DOTALL | re.MULTILINE)
+CLOSEST_BLOCK = re.compile(r"(?<=\n)<closest \w+>\n(.*)\n</closest \w+>(?=\n)", re.DOTALL)
 
 
 @given(st.lists(HOSTILE, min_size=1, max_size=4), HOSTILE)
@@ -135,9 +130,10 @@ def test_a_document_adds_no_source_closes_none_and_forges_no_citation(texts: lis
         for number, text in enumerate(texts)
     ]
     budget = Budget(prompt=8000, sources=6000, history=0)
-    prompt = build_prompt(Persona(), passages, [], "Which?", budget=budget)
+    prompt = build_prompt(Persona(), passages, [], "Which?", budget=budget, closest=texts[:2])
     system, asked = prompt.messages
-    found = BLOCK.findall(asked.text)
+    found, again = BLOCK.findall(asked.text), CLOSEST_BLOCK.findall(asked.text)
+    assert len(again) == 1 and not any(piece.numbers for piece in sentences_of(again[0]))
     assert [int(number) for number, _, _ in found] == list(range(1, len(prompt.sources) + 1))
     assert len({word for _, word, _ in found}) == 1
     for _, _, inside in found:  # as a model copies it
@@ -148,7 +144,5 @@ def test_a_document_adds_no_source_closes_none_and_forges_no_citation(texts: lis
 def test_the_word_differs_from_request_to_request() -> None:
     budget = Budget(prompt=2000, sources=1000, history=0)
     passages = [make_passage("s", text="It hums.", merged=True)]
-    asked = {
-        build_prompt(Persona(), passages, [], "Which?", budget=budget).messages[-1].text for _ in range(5)
-    }
-    assert len(asked) == 5
+    asked = [build_prompt(Persona(), passages, [], "Which?", budget=budget) for _ in range(5)]
+    assert len({prompt.messages[-1].text for prompt in asked}) == 5
