@@ -39,7 +39,6 @@ ASK_BOTH = (
 )
 NO_SOURCES = "(nothing was found)"
 CLOSEST = "The parts of it closest to the question:"
-
 CLOSEST_PARTS, CLOSEST_CHARACTERS = 2, 700  # repeated after the sources, and of each
 
 MESSAGE_TOKENS = 4  # a chat message costs these besides its text
@@ -101,9 +100,9 @@ def build_prompt(
     room = budget.prompt - bare - count_tokens(asked) - RESERVED_TOKENS
     share = max(LEAST_SOURCES_TOKENS, int(room * SOURCES_SHARE))
     again = closest_block(closest, word=word)
-    most = min(budget.sources, share)
-    again = again if 2 * count_tokens(again) <= most else ""
-    sources = number_sources(passages, budget=most - count_tokens(again), word=word)
+    again = again if 2 * count_tokens(again) <= share else ""
+    most = min(budget.sources, share - count_tokens(again))  # what was selected has its own room
+    sources = number_sources(passages, budget=most, word=word)
     text = "\n\n".join([*(source.text for source in sources), *([again] if sources and again else [])])
     kept = fitting_history(history, budget=budget.history, room=room - count_tokens(text))
     last = Message("user", last_message(known, text, asked, word=word))
