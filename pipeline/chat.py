@@ -1,11 +1,12 @@
 """The third recipe: a message in, an answer with verified citations out, watched as it is made.
 
 With a language model: rewrite (in a conversation) → recall → retrieve → prompt → write, cite and verify
-sentence by sentence → remember. Without one: recall → retrieve → quote. Requests to the memory and greetings
-are answered before any search, and an agent takes the place of the steps from prompt to write.
+sentence by sentence → remember. Without one: recall → retrieve → quote → remember. Requests to the memory and
+greetings are answered before any search; an agent takes the place of the steps from retrieve to write.
 
-The prompt is worded in `answering/prompts.py`. A step is `with turn.trace.step(NAME)` here and a label in
-`steps/records.py`. `models/clients.py` says how to add a kind of model server.
+In `pipeline/`, `answering/prompts.py` words the prompt of an answer, `asking/rewriting.py` that of a rewrite.
+A step is `with turn.trace.step(NAME)`, here or in `answering/writing.py`, and a label in `steps/records.py`.
+`models/clients.py` says how to add a kind of model server.
 """
 
 from __future__ import annotations
@@ -106,9 +107,9 @@ class ChatRecipe:
         return self._quote_or_tell(turn) if llm is None else self._generate(turn, llm, emit)
 
     def _rewrite(self, turn: RunningTurn) -> None:
-        """Turn the message and the history into queries; where the model fails, it is searched as typed.
+        """Turn message and history into queries; where the model fails, the message is searched as typed.
 
-        An agent's first message, too: a small model that is asked two things does not search twice by itself.
+        Also an agent's first message: a small model that is asked two things does not search twice by itself.
         """
         asked = asked_in(turn.message)
         turn.queries = (asked,)
@@ -140,7 +141,7 @@ class ChatRecipe:
             step.data |= {"question": turn.question, "queries": found.queries, "by": "model"}
 
     def _recall(self, turn: RunningTurn, memory: ChatMemory) -> None:
-        """Recall memories for the message; an answer does without where that fails."""
+        """Recall memories for the message; where that fails, the answer is written without them."""
         limits, history = self.parts.limits, turn.history
         room = max(limits.history_tokens, limits.context_window // 2)
         kept = fitting_history(history, budget=limits.history_tokens, room=room)
@@ -230,7 +231,7 @@ class ChatRecipe:
                 turn, notice=f"{self.parts.choice.name} answered nothing. {replies.QUOTES_INSTEAD}"
             )
         leads = turn.recollection.leads(turn.found.answerability)
-        if turn.found.answerability.verdict != "answered" and not leads:  # quotes say it in their heading
+        if turn.found.answerability.verdict != "answered" and not leads:  # the heading of quotes says so
             turn.notices += (replies.MAY_NOT_ANSWER,)
         return finish(turn, cited)
 
@@ -266,7 +267,7 @@ class ChatRecipe:
         """Answer a message and yield events; the last one is `AnswerFinished` or `RunFailed`.
 
         `history` replaces the earlier messages. A message `instead_of` a turn of the conversation replaces
-        that turn: the same question is answered again, another one begins anew from there. Raises
+        that turn: the same question is answered again, another one goes on from there. Raises
         `AthenaError` for a message of more than 20,000 characters. A thread does the work; leaving the
         iterator early stops it and stores the text written so far.
         """
@@ -285,7 +286,7 @@ class ChatRecipe:
     def _work(
         self, message: str, history: Sequence[Message], stop: threading.Event, instead_of: str, emit: Emit
     ) -> None:
-        """Run one turn; its last event comes after everything else, as some callers leave with it."""
+        """Run one turn; its last event comes after everything else, since some callers leave at it."""
         parts = self.parts
         turn = RunningTurn(
             message=message,
@@ -308,7 +309,7 @@ class ChatRecipe:
         except AthenaError as error:
             self._fail(turn, str(error))
             last = RunFailed(error, turn.text, turn.finished)
-        except BaseException:  # whatever it is, it is raised again: no question stays without an end
+        except BaseException:  # it is raised again; before, the turn gets its end
             self._fail(turn, UNEXPECTED)
             self._tell(turn)
             raise

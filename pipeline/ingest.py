@@ -40,8 +40,8 @@ def ingest(
 ) -> IngestReport:
     """Bring the index up to date with the files at and below `paths`, and report what was done.
 
-    No document of the folder `uploads` counts as deleted: other machines may have other files in it.
-    `should_stop` is called before each progress, also by another thread; documents stored by then stay.
+    No document of the folder `uploads` is deleted for a missing file: other machines may have other files.
+    `should_stop` is called before each progress report, also by another thread; what is stored then stays.
     An index made with another build of the same embedding model, or by an older Athena, is rebuilt.
 
     Raises:
@@ -59,7 +59,7 @@ def ingest(
 
     with (
         store.writing(manifest, rebuild=rebuild) as writing,
-        ThreadPoolExecutor(1, "athena-embed") as model,
+        ThreadPoolExecutor(1, "athena-embed") as thread,
     ):
         indexed = {info.source: info for info in store.documents()}
         found = find_documents(paths, reader=reader, indexed=indexed.values(), uploads=uploads)
@@ -68,11 +68,11 @@ def ingest(
         run = IngestRun(store, writing, reader, encoder, found, report, tell, indexed)
         try:
             # While a batch is embedded in the thread, the batch before is stored and the next one is cut.
-            before, vectors = list[CutDocument](), model.submit(dict[str, Vector])
-            for batch in chain(run.cut_batches(), [[]]):
-                known = vectors.result()
-                vectors = model.submit(run.embed, batch)
-                run.store_batch(before, known)
+            before, embedding = list[CutDocument](), thread.submit(dict[str, Vector])
+            for batch in chain(run.cut_batches(), [[]]):  # nothing is before the first, and after the last
+                vectors = embedding.result()
+                embedding = thread.submit(run.embed, batch)
+                run.store_batch(before, vectors)
                 before = batch
             run.delete_gone()
         except Stopped:

@@ -4,9 +4,9 @@ correct spelling → embed → search both levels → fuse → merge sentences i
 → add linked sections → merge sections into parents → select
 
 To add a signal that reorders passages, write a function in `pipeline/finding/` and call it in `_find` beside
-`names_first`. One more list is a field of `SearchResponse` that both stores fill, its name and weight in
-`finding/fusion.py`, and its title in `ui/inspector/ranks.py`.
-To add a language, see `pipeline/analysis.py` (words) and `readers/language.py` (sentences).
+`names_first`. To add a ranked list, add a field to `SearchResponse` that both stores fill, its name and
+weight to `pipeline/finding/fusion.py`, and its title to `ui/inspector/ranks.py`.
+To add a language, see `pipeline/analysis.py` (stems) and `readers/language.py` (sentences).
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ class HybridSearch:
     ) -> Retrieval:
         """Passages for a question, best first, with the verdict and the steps.
 
-        A `hypothesis` is a hypothetical answer, whose vector joins the question's (HyDE, Gao et al., 2022).
-        The steps join a `trace`; without one, they keep the first `ranks` of each list (None = all). Once
-        `stop` is set, the reranker is skipped. Raises `StoreError` and `ManifestMismatch`; a reranker that
-        fails is a failed step.
+        A `hypothesis` is a hypothetical answer; its vector is averaged with the question's (HyDE, Gao et al.,
+        2022). The steps are added to a `trace`; without one, they keep the first `ranks` of each list (None =
+        all). Once `stop` is set, the reranker is skipped. Raises `StoreError` and `ManifestMismatch`; a
+        reranker that fails is a failed step.
         """
         options, stop = options or self.options, stop or threading.Event()
         trace, asked = trace or Trace(ranks=ranks), well_formed(question[:LONGEST])
@@ -136,7 +136,7 @@ class HybridSearch:
     def _search(
         self, text: str, vector: Vector, *, alpha: float, options: RetrievalOptions
     ) -> SearchResponse:
-        """Search the four lists."""
+        """Return the ranked lists of both levels, by words and by vector."""
         request = SearchRequest(
             text=text if alpha < 1 else None,
             vector=vector if alpha > 0 else None,

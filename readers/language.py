@@ -1,9 +1,9 @@
 """The language of a document, and the ends of its sentences.
 
 The language is found by its script, by English words, else by `py3langid`. Sentences end by Punkt in the
-languages of `TRAINED`, by Unicode's rules in all others. To add a language, add a row to `TRAINED`: its ISO
-639-1 code and the name of its model; its stemmer belongs into `pipeline/analysis.py`. The trained models come
-with llama-index. They are read here, because nltk refuses files that an installer hard-linked (uv does).
+languages of `TRAINED`, by Unicode's rules in all others. To add a language, add its ISO 639-1 code and the
+name of its model to `_TRAINED`; its stemmer belongs into `pipeline/analysis.py`. The trained models come with
+llama-index. They are read here, because nltk refuses files that an installer hard-linked (uv does).
 """
 
 from __future__ import annotations
