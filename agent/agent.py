@@ -45,7 +45,6 @@ GAVE_UP = "The agent gave up, and this is the answer without it: {why}."
 MOST_STEPS = 8  # replies of the model
 MOST_MEMORIES, MOST_RELATIONS = 10, 30
 LEAST_TOKENS = 60  # a result that must be shorter is left out
-NOTHING = "(nothing was found)"
 WRITTEN_CALL = re.compile(r'"name": *"\w+",\s*"arguments"')  # small models write calls, of made-up tools, too
 NOT_ALLOWED = "The user did not allow this call. Nothing was changed."
 NO_ROOM = "There is no room for more results: answer with what you have read."
@@ -281,12 +280,12 @@ class AgentRun:
         if tool.kind == "documents":
             data["found"] = counted(len(result), "section")
             data["titles"] = [place_of(passage) for passage in result]
-            return "\n\n".join(self._numbered(result)) or NOTHING
+            return "\n\n".join(self._numbered(result)) or prompts.NO_SOURCES
         text = result_text(result)
         data["found"] = counted(len(text), "character")
         if tool.kind == "tool":  # a text of memories may be forgotten later: no step keeps it
             data["result"] = text
-        body = prompts.fitting_message(escaped_markers(text or NOTHING), budget=self.tokens_left)
+        body = prompts.fitting_message(escaped_markers(text or prompts.NO_SOURCES), budget=self.tokens_left)
         return f"<result {self.word}>\n{body}\n</result {self.word}>"
 
     def _numbered(self, passages: Sequence[Passage]) -> list[str]:

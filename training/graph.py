@@ -35,7 +35,6 @@ LARGEST = 127  # of a signed 8-bit integer
 ZERO = 128  # what stands for 0 in an activation, an unsigned 8-bit integer
 SMOOTHING = 0.8  # power of a column's range by which it is divided: one column is ten times as large as most
 ROOM = 1.05  # above the ranges, for texts with larger values than were measured
-NORMALIZATION = "LayerNorm"  # how the names of normalised rows end
 GELU_BELOW = np.array(0.1701, np.float32)  # no value of GELU is as far below 0
 
 
@@ -193,7 +192,7 @@ class Graph:
         """
         smoothing = self._smoothing(rows)
         scale = np.array(ROOM * (self._ranges[rows] / smoothing).max() / LARGEST, np.float32)
-        if rows.endswith(NORMALIZATION):
+        if rows.endswith("LayerNorm"):
             rows = self._add("Mul", rows, self._constant(1 / smoothing))
         zero = self._constant(np.array(ZERO, np.uint8))
         integers = self._add("QuantizeLinear", rows, self._constant(scale), zero)

@@ -27,22 +27,16 @@ LEAST_PROMPT_TOKENS = 512
 
 def prompt_for(turn: RunningTurn, parts: ChatParts) -> Prompt:
     """Build the prompt of a turn within the model's context."""
-    limits, passages, search = parts.limits, turn.found.passages, parts.hybrid_search
+    limits, store, reader = parts.limits, parts.hybrid_search.store, parts.hybrid_search.cross_encoder
     longest = max(LEAST_PROMPT_TOKENS, limits.context_window - limits.max_answer_tokens)
     budget = Budget(longest, turn.options.context_tokens, limits.history_tokens)
     with turn.trace.step("prompt") as step:
-        quotes = choose_quotes(
-            turn.found, store=search.store, limit=CLOSEST_PARTS, cross_encoder=search.cross_encoder
-        )
+        quotes = choose_quotes(turn.found, store=store, limit=CLOSEST_PARTS, cross_encoder=reader)
+        closest = [display(quote.citation.quote).strip() for quote in quotes]
         prompt = build_prompt(
-            parts.persona,
-            passages,
-            turn.history,
-            turn.message,
-            budget=budget,
-            memory=turn.recollection,
-            closest=[display(quote.citation.quote).strip() for quote in quotes],
-        )
+            parts.persona, turn.found.passages, turn.history, turn.message,
+            budget=budget, memory=turn.recollection, closest=closest,
+        )  # fmt: skip
         step.data |= {
             "tokens": sum(count_tokens(message.text) for message in prompt.messages),
             "sources": len(prompt.sources),
