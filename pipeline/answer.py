@@ -161,6 +161,7 @@ class Support:
     supported: bool
     score: float  # 0..1
     missing: tuple[str, ...] = ()  # numbers, ids, commands that no cited span has
+    translation: str = ""  # what was checked of a sentence in another language than the documents'
 
     @property
     def problem(self) -> str:

@@ -39,6 +39,7 @@ from pipeline.asking.questions import (
     earlier_question,
     small_talk,
 )
+from pipeline.asking.translation import foreign_language, language_of
 from pipeline.errors import AthenaError, ModelError
 from pipeline.finding.passages import merge_retrievals
 from pipeline.redaction import redacted
@@ -109,24 +110,29 @@ class ChatRecipe:
     def _rewrite(self, turn: RunningTurn) -> None:
         """Turn message and history into queries; where the model fails, the message is searched as typed.
 
-        Also an agent's first message: a small model that is asked two things does not search twice by itself.
+        So are a first message in another language, and an agent's: a small model that is asked two things
+        does not search twice by itself.
         """
         asked = asked_in(turn.message)
         turn.queries = (asked,)
-        if self.parts.llm is None or not (turn.history or turn.options.hyde or self.parts.agent):
+        store = self.parts.hybrid_search.store
+        if self.parts.llm is None:
+            return
+        turn.language = foreign_language(asked, store)
+        if not (turn.history or turn.options.hyde or self.parts.agent or turn.language):
             return
         from pipeline.asking.rewriting import rewrite
 
         history = fitting_history(turn.history, budget=self.parts.limits.history_tokens)
-        languages = [*self.parts.hybrid_search.store.statistics().languages]
         with turn.trace.step("condense", message=turn.message, messages=len(history)) as step:
             try:
                 found = rewrite(
                     self.parts.llm,
                     history,
                     asked,
-                    languages=languages,
+                    languages=[*store.statistics().languages],
                     hyde=turn.options.hyde,
+                    into=language_of(store) if turn.language else "",
                     stop=turn.stop,
                 )
             except ModelError as error:

@@ -113,6 +113,7 @@ class RunningTurn:
     trace: Trace
     queries: tuple[str, ...] = ()  # the message as it is searched for; several where it asks several things
     hypothesis: str = ""  # a hypothetical answer to search with
+    language: str = ""  # of the message, where it is not one of the documents'; its English name
     recollection: Recollection = field(default_factory=Recollection)
     retrieval: Retrieval | None = None
     file_hashes: Mapping[str, str] = field(default_factory=dict)

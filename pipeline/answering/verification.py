@@ -25,6 +25,7 @@ from pipeline.answering.citations import (
     without_markers,
 )
 from pipeline.answering.literals import Literals, literals_of, missing_names, missing_numbers
+from pipeline.asking.translation import Translator
 from pipeline.finding.passages import passage_leaves
 from pipeline.finding.verdict import sigmoid
 from pipeline.models.base import Encoder
@@ -155,13 +156,19 @@ class CitedAnswer:
     """An answer that is verified as it arrives: `text` is final, `pending` the raw text after it."""
 
     def __init__(
-        self, sources: Sources, *, file_hashes: Mapping[str, str], remembered: Sequence[str] = ()
+        self,
+        sources: Sources,
+        *,
+        file_hashes: Mapping[str, str],
+        remembered: Sequence[str] = (),
+        translator: Translator | None = None,
     ) -> None:
         self.sources = sources
         self.text = self.pending = ""
         self.citations: list[Citation] = []
         self.support: list[Support] = []
         self._file_hashes = file_hashes
+        self._translator, self._waits = translator, False
         self._remembered = frozenset(content_terms(" ".join(remembered)))
         self._markers: dict[str, int] = {}  # by the id of a source sentence
         self._given = "\n".join(leaf.text for leaf in sources.leaves)
@@ -171,11 +178,19 @@ class CitedAnswer:
         """The citations and the verified sentences so far."""
         return tuple(self.citations), tuple(self.support)
 
+    @property
+    def problem(self) -> str:
+        """Why sentences in another language were not checked; "" where all were."""
+        return self._translator.problem if self._translator else ""
+
     def add(self, piece: str) -> bool:
         """Take the next piece of raw text; return whether it completed a sentence."""
         self.pending += piece
-        pieces = sentences_of(self.pending)
+        pieces = [] if self._waits else sentences_of(self.pending)
         if len(pieces) < 2 or self.pending[pieces[-1].start] in "[【":  # markers may follow the full stop
+            return False
+        if self._translator and self._translator.is_needed(self.pending[: pieces[-1].start]):
+            self._waits = True  # the model can translate once it has written everything
             return False
         self._verify(pieces[-1].start)
         return True
@@ -206,11 +221,19 @@ class CitedAnswer:
         if not (numbers or states_something(plain)) or self._is_remembered(plain):
             self.text += plain
             return
-        found = self.sources.judge(plain, numbers)
+        translation, translator = "", self._translator
+        if translator and translator.is_needed(plain):
+            translation = translator.translated(plain)
+            if not translation:  # what could not be checked is not marked
+                self.text += plain
+                return
+        found = self.sources.judge(translation or plain, numbers)
         cited = tuple(dict.fromkeys(map(self._marker, found.leaves))) if found.supported else ()
         self.text += with_markers(plain, cited)
         missing = () if found.supported else found.missing
-        self.support.append(Support(start, len(self.text), cited, found.supported, found.score, missing))
+        self.support.append(
+            Support(start, len(self.text), cited, found.supported, found.score, missing, translation)
+        )
 
     def _marker(self, leaf: Leaf) -> int:
         """The number of the citation of a source sentence, numbered in order of appearance."""

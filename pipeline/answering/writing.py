@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from pipeline.answer import Answer, Message
 from pipeline.answering.prompts import CLOSEST_PARTS, Budget, Prompt, Source, build_prompt
 from pipeline.answering.quotes import choose_quotes
+from pipeline.asking.translation import Translator
 from pipeline.models.tokens import count_tokens
 from pipeline.steps.events import Emit, SentencesCited, ThoughtArrived, TokenArrived
 from readers.dialects import display
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from pipeline.models.clients import LanguageModel
 
 MESSAGE_CUT = "The message is longer than the model can read: only its beginning was sent."
+NOT_TRANSLATED = "Sentences in another language than the documents' were not checked: {why}"
+REPEATS = "The model began to repeat itself: its answer ends here."
+REPEATED, MOST_TIMES = 120, 2  # characters that a small model has written so often before it is stopped
 KEEP_EVERY_S = 1.0  # a kill loses so much of an answer
 LEAST_PROMPT_TOKENS = 512
 
@@ -35,7 +39,7 @@ def prompt_for(turn: RunningTurn, parts: ChatParts) -> Prompt:
         closest = [display(quote.citation.quote).strip() for quote in quotes]
         prompt = build_prompt(
             parts.persona, turn.found.passages, turn.history, turn.message,
-            budget=budget, memory=turn.recollection, closest=closest,
+            budget=budget, memory=turn.recollection, closest=closest, language=turn.language,
         )  # fmt: skip
         step.data |= {
             "tokens": sum(count_tokens(message.text) for message in prompt.messages),
@@ -56,6 +60,7 @@ def cited_answer(turn: RunningTurn, parts: ChatParts, sources: Sequence[Source])
         Sources.of(passages, store=search.store, encoder=search.encoder),
         file_hashes=turn.file_hashes,
         remembered=[item.text for item in recalled if item.id in said],
+        translator=Translator(parts.llm, search.store, turn.stop) if parts.llm and turn.language else None,
     )
 
 
@@ -90,6 +95,10 @@ def write(
             emit(TokenArrived(delta.text))
             if cited.add(delta.text):
                 emit(SentencesCited(cited.text, cited.pending, *cited.checked))
+            if turn.text.count(turn.text[-REPEATED:]) > MOST_TIMES and len(turn.text) > REPEATED:
+                turn.notices += (REPEATS,)
+                stream.end = replace(stream.end, finish_reason="stopped")
+                break
             if time.monotonic() - kept >= KEEP_EVERY_S:
                 keep(turn)
                 kept = time.monotonic()
@@ -104,4 +113,5 @@ def finish(turn: RunningTurn, cited: CitedAnswer) -> Answer:
         citations, support = cited.checked
         step.data["sentences"] = len(support)
         step.data["supported"] = sum(item.supported for item in support)
+        turn.notices += (NOT_TRANSLATED.format(why=cited.problem),) if cited.problem else ()
     return turn.answer(text=cited.text, mode="generate", citations=citations, support=support)

@@ -61,9 +61,12 @@ class Rewritten(BaseModel):
 
 
 def rewrite_prompt(
-    history: Sequence[Message], message: str, *, languages: Sequence[str], hyde: bool
+    history: Sequence[Message], message: str, *, languages: Sequence[str], hyde: bool, into: str = ""
 ) -> list[Message]:
-    """Return the messages that ask for the queries; the newest part of the history is enough."""
+    """Return the messages that ask for the queries; the newest part of the history is enough.
+
+    Of a message in another language, small models translate what stands last: `into` names the documents'.
+    """
     said = "\n".join(
         f"{item.role.capitalize()}: {' '.join(item.text[:LONGEST_SAID].split())}"
         for item in history[-LAST_MESSAGES:]
@@ -72,7 +75,8 @@ def rewrite_prompt(
         languages=", ".join(languages) or "en", hypothesis=HYPOTHESIS if hyde else ""
     )
     shown = [one for before, last, *queries in EXAMPLES for one in _example(before, last, queries)]
-    return [Message("system", instructions), *shown, _asked(said, message)]
+    last = _asked(said, message + (f"\nIts queries, translated into {into}:" if into else ""))
+    return [Message("system", instructions), *shown, last]
 
 
 def _asked(said: str, message: str) -> Message:
@@ -90,12 +94,13 @@ def rewrite(
     *,
     languages: Sequence[str],
     hyde: bool,
+    into: str = "",
     stop: threading.Event,
 ) -> Rewritten:
     """Ask the model for the queries; raises `ModelError` where it fails or its reply is not that JSON."""
     from pipeline.models.generation import complete
 
-    prompt = rewrite_prompt(history, message, languages=languages, hyde=hyde)
+    prompt = rewrite_prompt(history, message, languages=languages, hyde=hyde, into=into)
     reply = complete(llm, prompt, timeout_s=TIMEOUT_S, stop=stop, json_schema=Rewritten.model_json_schema())
     try:
         return Rewritten.model_validate_json(reply[reply.find("{") : reply.rfind("}") + 1])

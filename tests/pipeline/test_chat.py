@@ -41,7 +41,8 @@ QUESTION = "At how many rpm does the cabin fan hum?"
 QUERY = f'{{"queries": ["{QUESTION}"]}}'
 REPLY = "The fan hums at 4000 rpm [1]. A broken fan shows OFFLINE [1]."
 CITED = "The fan hums at 4000 rpm [1]. A broken fan shows OFFLINE [2]."
-LONG = "It hums at 4000 rpm [1]. " + "word " * 300
+LONG = "It hums at 4000 rpm [1]. " + " ".join(map(str, range(300)))
+VERY_LONG = " ".join(map(str, range(12_000)))
 
 
 @dataclass(frozen=True)
@@ -217,6 +218,14 @@ def test_every_selected_passage_stands_in_the_prompt(new_chat: NewChat) -> None:
     events = new_chat(llm=FakeLLM([REPLY]), options=RetrievalOptions(context_tokens=250)).ask(QUESTION)
     steps = {step.name: step.data for step in steps_of(events)}
     assert len(steps["select"]["selected"]) == steps["prompt"]["sources"] > 1
+
+
+def test_an_answer_that_goes_round_in_circles_is_ended(new_chat: NewChat) -> None:
+    circle = "The fan hums, so check the fan, and when it has been checked, check it again as it was said above. "
+    answer = new_chat(llm=FakeLLM([circle * 50])).answer(QUESTION)
+    assert len(answer.text) < 6 * len(circle)
+    assert len(answer.support) < 6, "its last sentence is not complete"
+    assert any("repeat" in notice for notice in answer.notices)
 
 
 def test_thoughts_are_no_part_of_the_answer(new_chat: NewChat) -> None:
@@ -425,7 +434,7 @@ def test_what_is_written_is_kept_meanwhile(new_chat: NewChat, monkeypatch: pytes
 
 @pytest.mark.parametrize(
     ("llm", "meanwhile"),
-    [(FakeLLM([REPLY]), StepStarted), (FakeLLM([LONG * 40], pause_s=0.01), TokenArrived)],
+    [(FakeLLM([REPLY]), StepStarted), (FakeLLM([VERY_LONG], pause_s=0.01), TokenArrived)],
 )
 def test_a_conversation_that_is_deleted_meanwhile_ends_the_answer(
     new_chat: NewChat,
