@@ -126,12 +126,12 @@ def is_right(reply: Reply, step: Step) -> bool:
     """Whether the reply has all words of a list of `any` before any word of `lacks`.
 
     A line with both is right: a message about a change names the old and the new value. With a `source`,
-    the documents must answer and cite it; else the memory must answer.
+    the documents must answer and cite it; else the memory must answer, or a model that was given it.
     """
     if step.source:
         if not any(citation.source == step.source for citation in reply.answer.citations):
             return False
-    elif reply.answer.mode != "memory":
+    elif reply.answer.mode not in ("memory", "generate"):
         return False
 
     def tells(text: str) -> bool:

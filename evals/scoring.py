@@ -112,7 +112,10 @@ def score_talks(
     preset: str,
     similarity: Similarity,
 ) -> list[Scored]:
-    """Play the talks with a memory preset; return `answered` and `similarity` for each question."""
+    """Play the talks with a memory preset; return `answered` and `similarity` for each question.
+
+    With a language model, only the questions are answered: it takes half a minute an answer on a laptop.
+    """
 
     def score(moment: Moment) -> Iterator[Scored]:
         step = moment.step
@@ -125,5 +128,6 @@ def score_talks(
                 scores["similarity"] = similarity(step.reference, reply.text)
             yield Scored(f"{moment.talk.name} {step.at:.0f}", scores, ms, len(reply.text.split()))
 
+    answering = athena.models.language_model()[0] is None
     with playing(athena, memory=preset) as other:
-        return [scored for talk in talks for scored in played(other, talk, score)]
+        return [one for talk in talks for one in played(other, talk, score, answering=answering)]

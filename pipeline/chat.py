@@ -1,8 +1,8 @@
 """The third recipe: a message in, an answer with verified citations out, watched as it is made.
 
-With a language model: rewrite (in a conversation) → recall → retrieve → prompt → write, cite and verify
-sentence by sentence → remember. Without one: recall → retrieve → quote → remember. Requests to the memory and
-greetings are answered before any search; an agent takes the place of the steps from retrieve to write.
+With a language model: rewrite (a follow-up, another language) → recall → retrieve → prompt → write, cite and
+verify sentence by sentence → remember. Without one: recall → retrieve → quote → remember. Requests to the
+memory and greetings are answered before any search; an agent takes the place of retrieve, prompt and write.
 
 In `pipeline/`, `answering/prompts.py` words the prompt of an answer, `asking/rewriting.py` that of a rewrite.
 A step is `with turn.trace.step(NAME)`, here or in `answering/writing.py`, and a label in `steps/records.py`.
@@ -110,30 +110,25 @@ class ChatRecipe:
     def _rewrite(self, turn: RunningTurn) -> None:
         """Turn message and history into queries; where the model fails, the message is searched as typed.
 
-        So are a first message in another language, and an agent's: a small model that is asked two things
-        does not search twice by itself.
+        A first message is rewritten for HyDE, for an agent (a small model that is asked two things does not
+        search twice by itself), and where it is in another language than the documents.
         """
-        asked = asked_in(turn.message)
+        asked, llm = asked_in(turn.message), self.parts.llm
         turn.queries = (asked,)
-        store = self.parts.hybrid_search.store
-        if self.parts.llm is None:
+        if llm is None:
             return
+        store, hyde = self.parts.hybrid_search.store, turn.options.hyde
         turn.language = foreign_language(asked, store)
-        if not (turn.history or turn.options.hyde or self.parts.agent or turn.language):
+        if not (turn.history or hyde or self.parts.agent or turn.language):
             return
         from pipeline.asking.rewriting import rewrite
 
         history = fitting_history(turn.history, budget=self.parts.limits.history_tokens)
+        languages, into = [*store.statistics().languages], language_of(store) if turn.language else ""
         with turn.trace.step("condense", message=turn.message, messages=len(history)) as step:
             try:
                 found = rewrite(
-                    self.parts.llm,
-                    history,
-                    asked,
-                    languages=[*store.statistics().languages],
-                    hyde=turn.options.hyde,
-                    into=language_of(store) if turn.language else "",
-                    stop=turn.stop,
+                    llm, history, asked, languages=languages, hyde=hyde, into=into, stop=turn.stop
                 )
             except ModelError as error:
                 if turn.stop.is_set():
@@ -142,8 +137,7 @@ class ChatRecipe:
                 step.fail(str(error))
                 turn.notices += (AS_TYPED.format(why=str(error.problem).rstrip(".")),)
                 return
-            turn.queries = tuple(found.queries)
-            turn.hypothesis = found.hypothesis if turn.options.hyde else ""
+            turn.queries, turn.hypothesis = tuple(found.queries), found.hypothesis if hyde else ""
             step.data |= {"question": turn.question, "queries": found.queries, "by": "model"}
 
     def _recall(self, turn: RunningTurn, memory: ChatMemory) -> None:
