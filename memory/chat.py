@@ -19,12 +19,7 @@ from memory.requests import is_tool_request, reply_to, request_in
 from memory.turn_index import ANSWER
 from memory.upkeep import summary, tidy
 from pipeline.answering.citations import without_markers
-from pipeline.answering.recollection import (
-    MemoryReply,
-    Recalled,
-    Recollection,
-    looked_up,
-)
+from pipeline.answering.recollection import MemoryReply, Recalled, Recollection, looked_up
 from pipeline.errors import AthenaError, TurnChanged, UnknownConversation
 from pipeline.steps.records import Step, last_step
 from pipeline.steps.spending import spending, usage_of

@@ -24,8 +24,7 @@ class Forgetting:
     """The memories (with those derived from them) and turns that a request would forget."""
 
     memories: tuple[Memory, ...] = ()
-    turns: tuple[Turn, ...] = ()
-    turn_ids: tuple[str, ...] = ()  # of the stored turns that go, also those which a search never finds
+    turns: tuple[Turn, ...] = ()  # also those that a search never finds
     everything: bool = False  # the graph goes, too
 
     def __bool__(self) -> bool:
@@ -35,6 +34,11 @@ class Forgetting:
     def ids(self) -> tuple[str, ...]:
         """Return the ids of the memories."""
         return tuple(memory.id for memory in self.memories)
+
+    @property
+    def turn_ids(self) -> tuple[str, ...]:
+        """Return the ids of the stored turns."""
+        return tuple(sorted({turn_of(turn) for turn in self.turns}))
 
     @property
     def said_in(self) -> tuple[str, ...]:
@@ -56,7 +60,7 @@ def would_forget(
 
     turns = user.turns.all()
     going = {turn_of(turn) for turn in turns if goes(turn_of(turn), turn.text)}
-    hidden = {turn for turn, question in user.turns.hidden().items() if goes(turn, question)}
+    hidden = [turn for turn, text in user.turns.hidden().items() if goes(turn.id, text)]
     with index.lock:
         known = list(index.memories.values())
         facts = [one for one in ids if one not in said]
@@ -64,8 +68,7 @@ def would_forget(
         memories = with_made_of(index, [*facts, *(memory.id for memory in made_of(index, going))])
     return Forgetting(
         memories=memories,
-        turns=tuple(turn for turn in turns if turn_of(turn) in going),
-        turn_ids=tuple(sorted(going | hidden)),
+        turns=(*(turn for turn in turns if turn_of(turn) in going), *hidden),
         everything=everything,
     )
 

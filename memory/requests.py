@@ -164,10 +164,12 @@ def _would_forget(memory: UserMemory, query: str, turn_id: str) -> tuple[str, tu
     found = memory.forgetting(search=query, everything=not query, without=[turn_id])
     if not found:
         return f"Nothing is remembered about “{query}”." if query else "There is nothing to forget.", ()
-    ids = (*found.ids, *(turn.id for turn in found.turns if turn.role == "user"))
-    listing = _lines(ids[:MOST]) + (f"\n- and {len(ids) - MOST} more" if len(ids) > MOST else "")
+    told = memory.turns.of([turn.id for turn in found.turns if turn.role == "user"])
+    ids = (*found.ids, *told)[:MOST]
+    more = len(found.ids) + len(found.turn_ids) - len(ids)
+    listing = _lines(ids) + (f"\n- and {counted(more, 'message')} more" if more else "")
     confirm = CONFIRM.format(how=f'--search "{query.replace(chr(34), chr(39))}"' if query else "--all")
-    return f"This would be forgotten:\n\n{listing}\n\n{confirm}", ids[:MOST]
+    return f"This would be forgotten:\n\n{listing.strip()}\n\n{confirm}", ids
 
 
 def _lines(ids: Iterable[str]) -> str:

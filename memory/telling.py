@@ -16,6 +16,7 @@ from memory.times import date_words, meant_day
 from memory.turn_index import FoundTurn
 from memory.turn_search import LEAST_COVERAGE, verdict_of
 from memory.turns import has_words
+from pipeline.analysis import content_terms
 from pipeline.answering.recollection import Recalled, Recollection, named
 
 if TYPE_CHECKING:
@@ -51,10 +52,12 @@ def told(question: str, facts: Sequence[FoundMemory], turns: FoundTurns) -> Reco
     fit = bool(heard) and (personal or turns.coverage >= LEAST_COVERAGE)
     probability = max(of_facts, turns.probability if fit else 0.0)
     shown = _shown(turns, heard, leading)
-    of_another = turns.side < 0  # another speaker than the one whom the question names leads
-    verdict = verdict_of(probability, personal=personal, uncertain=not leading and of_another)
-    lines = [f"- {named(it.id)} ({date_words(it.created_at)})" for it in leading]
-    lines += [f"- {named(item.turn.id)}" for item in shown]
+    shown.sort(key=lambda item: not _puts_right(item, leading, turns))
+    newer = sum(_puts_right(item, leading, turns) for item in shown)
+    # Uncertain: another speaker than the one whom the question names leads.
+    verdict = verdict_of(probability, personal=personal, uncertain=not leading and turns.side < 0)
+    lines = [f"- {named(item.turn.id)}" for item in shown]
+    lines[newer:newer] = [f"- {named(it.id)} ({date_words(it.created_at)})" for it in leading]
     found = Recollection(
         turns=tuple(
             Recalled(id=it.turn.id, text=line_of(it.turn), score=it.score, relevance=it.similarity)
@@ -87,13 +90,18 @@ def _shown(turns: FoundTurns, heard: Sequence[FoundTurn], facts: Iterable[Memory
     near = [
         item
         for item in heard
-        if item.score >= NEAR * best
-        and (item.turn.speaker or item.similarity >= ALIKE * nearest)
-        and item.turn.id not in sources
+        if item.score >= NEAR * best and (item.turn.speaker or item.similarity >= ALIKE * nearest)
     ]
-    later = (item for item in (turns.later if near else ()) if item.turn.id not in sources)
-    lately = [item for item in later if not reads_as_instruction(item.turn.text)]
-    return list({item.turn.id: item for item in (*lately, *near[:MOST_TURNS])}.values())
+    lately = [item for item in turns.later if near and not reads_as_instruction(item.turn.text)]
+    told = {item.turn.id: item for item in (*lately, *near[:MOST_TURNS])}
+    return [item for known, item in told.items() if known not in sources]
+
+
+def _puts_right(item: FoundTurn, facts: Sequence[Memory], turns: FoundTurns) -> bool:
+    """Tell whether a turn was said after all facts, and about the same: it may hold instead."""
+    terms = {*content_terms(item.turn.text)}
+    same = item in turns.later or any(len(terms & {*content_terms(fact.text)}) > 1 for fact in facts)
+    return bool(facts) and same and (item.turn.at or 0.0) > max(fact.created_at for fact in facts)
 
 
 def line_of(turn: Turn) -> str:

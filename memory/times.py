@@ -34,9 +34,7 @@ def now() -> float:
 
 def iso(seconds: float | None) -> str | None:
     """Return a time as ISO 8601 in UTC; None stays None."""
-    return (
-        None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds")
-    )
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat("T", "microseconds")
 
 
 def date_words(at: float | None) -> str:

@@ -57,11 +57,14 @@ class UserTurns:
         said = [turn for turn in own if has_words(turn.text, topic)]
         return sorted(said, key=lambda turn: turn.at or 0.0)[::-1]
 
-    def hidden(self) -> Mapping[str, str]:
-        """Return the questions, by turn, that a search never finds, such as requests to forget."""
-        stored = self._conversations.turns(self._user)
-        hidden = [turn.id for turn in stored if not (turn.question or turn.answer)]
-        return {turn_id: self._conversations.turn(turn_id).question for turn_id in hidden}
+    def hidden(self) -> Mapping[Turn, str]:
+        """Return messages that a search never finds, such as refused requests, with their whole texts."""
+        stored = [it for it in self._conversations.turns(self._user) if not (it.question or it.answer)]
+        texts = {item: self._conversations.turn(item.id).question for item in stored}
+        return {
+            Turn(id=item.id, session=item.conversation_id, text=without_secrets(text), at=item.at): text
+            for item, text in texts.items()
+        }
 
     def all(self) -> Sequence[Turn]:
         """Return all turns in the order of time."""

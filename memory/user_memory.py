@@ -30,7 +30,7 @@ LEAST = 0.5  # share of the threshold that an explicit search is content with
 class UserMemory(MemoryParts):
     """The memory of one user; safe to use from several threads.
 
-    A method that changes something raises `AthenaError` with what to do, and then nothing has changed.
+    A change that fails raises `AthenaError` with what to do, and changes nothing.
     """
 
     # -- reading ------------------------------------------------------------------------------------

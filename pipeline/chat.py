@@ -32,26 +32,12 @@ from pipeline.answering.turns import (
     messages_of,
 )
 from pipeline.answering.writing import cited_answer, finish, prompt_for, write
-from pipeline.asking.questions import (
-    asked_in,
-    check_length,
-    earlier_leads,
-    earlier_question,
-    small_talk,
-)
+from pipeline.asking.questions import asked_in, check_length, earlier_leads, earlier_question, small_talk
 from pipeline.asking.translation import foreign_language, language_of
 from pipeline.errors import AthenaError, ModelError
 from pipeline.finding.passages import merge_retrievals
 from pipeline.redaction import redacted
-from pipeline.steps.events import (
-    AnswerFinished,
-    ChatEvent,
-    Emit,
-    RunFailed,
-    SourcesFound,
-    Trace,
-    streamed,
-)
+from pipeline.steps.events import AnswerFinished, ChatEvent, Emit, RunFailed, SourcesFound, Trace, streamed
 from pipeline.steps.records import STOPPED, last_step
 from pipeline.steps.spending import spending
 from pipeline.words import well_formed
@@ -193,6 +179,7 @@ class ChatRecipe:
         nothing = found.answerability.verdict == "not in the documents" or not found.passages
         if memory.noted and nothing:
             return turn.answer(text=NOTED, mode="reply", verdict="answered")
+        turn.notices += (NOTED,) if memory.noted and found.answerability.verdict == "closest" else ()
         if nothing:
             personal = memory.verdict is not None and memory.personal and memory.asks
             far = found.answerability.signals.get("closeness", 0.0) < replies.NEAR
@@ -251,8 +238,7 @@ class ChatRecipe:
         return turn.answer(text=reply.text, mode="memory", verdict="answered", recalled=reply.recalled)
 
     def _file_hashes(self) -> Mapping[str, str]:
-        documents = self.parts.hybrid_search.store.documents()
-        return {info.source: info.hash for info in documents}
+        return {info.source: info.hash for info in self.parts.hybrid_search.store.documents()}
 
     # -- running it ---------------------------------------------------------------------------------
 

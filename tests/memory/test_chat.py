@@ -37,6 +37,20 @@ def test_forgetting_is_shown_and_confirmed_elsewhere(talk: Talk) -> None:
     assert "Nothing is remembered" in talk.answer("Forget Zanzibar.").text
 
 
+def test_a_refused_request_is_shown_before_it_is_forgotten(talk: Talk) -> None:
+    talk.answer("Remember that my password is hunter2abc.")
+    (turn,) = talk.memory.forgetting(search="hunter2abc").turns
+    assert "hunter2abc" not in turn.text
+    assert "1 message" in talk.answer("Forget hunter2abc.").text
+
+
+def test_what_was_said_after_a_fact_about_the_same_comes_first(talk: Talk) -> None:
+    talk.answer("Remember that my shift starts at 06:30.")
+    talk.answer("Actually, my shift starts at 07:30.")
+    told = talk.answer("When does my shift start?").text
+    assert 0 < told.index("07:30") < told.index("06:30")
+
+
 @pytest.mark.parametrize(
     ("message", "says"),
     [
