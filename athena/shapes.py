@@ -7,17 +7,7 @@ from typing import Any, Self
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
-from pipeline.answer import (
-    Answer,
-    Mode,
-    Passage,
-    Retrieval,
-    Support,
-    TurnStatus,
-    Unit,
-    Usage,
-    Verdict,
-)
+from pipeline.answer import Answer, Mode, Passage, Retrieval, Support, TurnStatus, Unit, Usage, Verdict
 from pipeline.finding.why import Why
 from pipeline.steps.records import Step
 from pipeline.stores.turns import scope_of

@@ -100,7 +100,7 @@ def _asked(athena: Athena, row: Mapping[str, Any]) -> dict[str, bool]:
 
 
 def quoted_texts(answer: Answer, *, headings: bool) -> list[str]:
-    """Return the quotes of an answer in the order of the page, each with its lead."""
+    """Return the quotes as the page shows them, each after its lead; the nearest where nothing is cited."""
     cited = {citation.marker: citation for citation in answer.citations or answer.nearest}
     leads = {unit.marker: unit.lead for unit in answer.units}
     return [

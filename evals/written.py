@@ -153,7 +153,7 @@ def is_unwarned(row: Written) -> bool:
 
 
 def has_fact(text: str, query: Question) -> bool:
-    """Whether an answer has the fact of the question; without one, the values and words of a gold passage."""
+    """Whether an answer has the question's fact; if it has none, a gold passage's values and words."""
     text = without_markers(text)
     if query.fact:
         plain = re.sub(r"[*`]", "", text)

@@ -1,4 +1,4 @@
-"""Texts of the game: places to colour in a console line, and durations."""
+"""Console lines of the game: the places to colour, and durations."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ class Support:
         """What to say of it where no passage bears it out."""
         if self.missing:
             return f"The passages do not say: {', '.join(self.missing)}"
-        return "No passage says this."
+        return f"No passage says: “{self.translation}”" if self.translation else "No passage says this."
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,7 +166,7 @@ def _mean(question: Vector, hypothesis: Vector) -> Vector:
 
 
 def _descending(passages: list[Passage]) -> list[Passage]:
-    """Return the passages with falling scores: one moved up by its name gets the next one's score."""
+    """Raise each passage's score to the highest score below it: one moved up by its name is first."""
     highest = list(accumulate((passage.score for passage in reversed(passages)), max))
     return [replace(p, score=score) for p, score in zip(passages, reversed(highest), strict=True)]
 

@@ -35,7 +35,7 @@ _STAR = "[^/]*"
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """A file to be read: its path without links, and its path relative to the root with slashes."""
+    """A file to read: its path with symbolic links resolved, and its path below the root, with `/`."""
 
     path: Path
     source: str

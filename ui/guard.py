@@ -44,7 +44,7 @@ class AllowedHosts:
 
     @classmethod
     def of(cls, settings: Settings) -> AllowedHosts:
-        """Return the names of this machine, of the address listened on, and of the settings.
+        """Return the names set, localhost, and the host listened on (this machine's name for all).
 
         Loopback names are never proxies: other programs have pages at other ports of this machine.
         """

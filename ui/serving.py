@@ -60,7 +60,7 @@ class ApiFirst:
         self._api = api
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on."""
+        """Hand a request to the API or to the pages."""
         is_api = self._api is not None and scope["type"] == "http" and scope["path"].startswith(PATHS)
         app = self._api if self._api is not None and is_api else self._app
         await app(scope, receive, send)

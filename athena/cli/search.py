@@ -9,16 +9,7 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from athena.cli.running import (
-    Alpha,
-    AsJson,
-    DataDir,
-    PathGlobs,
-    Rerank,
-    opened,
-    require_words,
-    show,
-)
+from athena.cli.running import Alpha, AsJson, DataDir, PathGlobs, Rerank, opened, require_words, show
 from readers.dialects import display
 
 if TYPE_CHECKING:

@@ -1,1 +1,1 @@
-"""The question before the search: what it asks for, how it is spelt, and whether it is one at all."""
+"""Before the search: rewriting, translation, greetings; and questions to suggest."""

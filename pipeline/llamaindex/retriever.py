@@ -1,4 +1,4 @@
-"""The search as LlamaIndex's retriever, for any of its parts that wants one, and nodes as it has them."""
+"""The search as a LlamaIndex retriever, and our nodes as LlamaIndex nodes."""
 
 from __future__ import annotations
 

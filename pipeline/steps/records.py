@@ -16,7 +16,7 @@ ToolKind = Literal["documents", "memory", "tool"]
 
 LABELS: Mapping[str, str] = {
     "tool": "Calling {tool}",
-    "condense": "Reading the conversation",
+    "condense": "Rewriting the question",
     "recall": "Remembering",
     "correct": "Reading the question",
     "embed": "Embedding the question",

@@ -14,15 +14,7 @@ from pipeline.answer import Answer
 from pipeline.errors import UnknownConversation
 from pipeline.options import DEFAULT_USER
 from pipeline.stores.rows import Row, Rows, find, update
-from pipeline.stores.turns import (
-    RecallableTurn,
-    Turn,
-    recallable_of,
-    title_of,
-    turn_of,
-    turn_row,
-    unknown,
-)
+from pipeline.stores.turns import RecallableTurn, Turn, recallable_of, title_of, turn_of, turn_row, unknown
 from pipeline.words import well_formed
 
 LEAST_INTERVAL_S = 1e-6

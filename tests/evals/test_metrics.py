@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evals.metrics import (
-    auroc,
-    bootstrap,
-    ndcg_at,
-    percentile,
-    recall_at,
-    reciprocal_rank_at,
-)
+from evals.metrics import auroc, bootstrap, ndcg_at, percentile, recall_at, reciprocal_rank_at
 
 
 def test_ndcg_by_hand() -> None:

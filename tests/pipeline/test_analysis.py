@@ -8,13 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.analysis import (
-    MAX_TERM_CHARACTERS,
-    analyse,
-    analyse_query,
-    embedding_text,
-    lexical_terms,
-)
+from pipeline.analysis import MAX_TERM_CHARACTERS, analyse, analyse_query, embedding_text, lexical_terms
 from pipeline.nodes import StoredNode
 
 

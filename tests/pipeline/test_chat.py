@@ -221,7 +221,9 @@ def test_every_selected_passage_stands_in_the_prompt(new_chat: NewChat) -> None:
 
 
 def test_an_answer_that_goes_round_in_circles_is_ended(new_chat: NewChat) -> None:
-    circle = "The fan hums, so check the fan, and when it has been checked, check it again as it was said above. "
+    circle = (
+        "The fan hums, so check the fan, and when it has been checked, check it again as it was said above. "
+    )
     answer = new_chat(llm=FakeLLM([circle * 50])).answer(QUESTION)
     assert len(answer.text) < 6 * len(circle)
     assert len(answer.support) < 6, "its last sentence is not complete"

@@ -15,14 +15,7 @@ from pipeline.stores.base import SearchRequest, SearchResponse
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeCrossEncoder, FakeEncoder
 from tests.pipeline.ingest_runs import manifest_of
-from tests.pipeline.searching import (
-    ENCODER,
-    RETRIEVING,
-    make_search,
-    make_store,
-    section_named,
-    the_step,
-)
+from tests.pipeline.searching import ENCODER, RETRIEVING, make_search, make_store, section_named, the_step
 
 QUESTION = "Why does the LN2 tank show OFFLINE?"
 HYPOTHESIS = "The antenna points at Earth."

@@ -129,7 +129,7 @@ def _nothing_indexed() -> None:
 
 
 def first_topics(documents: Sequence[DocumentInfo]) -> list[str]:
-    """Return titles spread over all documents; the same for the same documents."""
+    """Return up to `QUESTIONS` titles, taken evenly from the documents; always the same ones."""
     step = max(1, len(documents) // QUESTIONS)
     titles = (info.title for info in [*documents[::step], *documents])
     return list(dict.fromkeys(filter(None, titles)))[:QUESTIONS]

@@ -134,7 +134,7 @@ def _inside(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _cleaned(text: str) -> str:
-    """Return the text, of the same length, without private characters."""
+    """Replace characters of the private use area one for one, so that offsets hold."""
     return PRIVATE.sub("\ufffd", text)
 
 

@@ -254,7 +254,7 @@ def write_index(folder: Path, rows: Iterable[_Row], *, remove: _Numbers | None =
 
 
 def _rows(connection: sqlite3.Connection, level: Level, documents: _Numbers) -> Iterator[_Row]:
-    """The nodes of some documents, by number."""
+    """The nodes of some documents, in the order of their numbers."""
     where = f"node.document IN (SELECT value FROM json_each(?)) AND {_IS_OF[level]}"
     for row in connection.execute(f"{NODES} WHERE {where} ORDER BY node.number", (as_json(documents),)):
         yield row[0], row[6], lexical_terms(row[5], node_metadata(row))

@@ -36,7 +36,7 @@ class ServerStore:
     """Fulfils `Store`; safe to use from several threads, processes and machines.
 
     Nothing is connected before it is needed. Given a
-    `manifest`, searching an index that was made otherwise raises `ManifestMismatch`.
+    `manifest`, searching an index made with another one raises `ManifestMismatch`.
     """
 
     def __init__(self, addresses: ServerAddresses, *, manifest: Callable[[], Manifest] | None = None) -> None:

@@ -9,13 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.answer import Passage
-from pipeline.answering.citations import (
-    citation_of,
-    provenance,
-    sentences_of,
-    with_markers,
-    without_links,
-)
+from pipeline.answering.citations import citation_of, provenance, sentences_of, with_markers, without_links
 from pipeline.nodes import StoredNode
 from tests.answers import FILE, citing
 

@@ -10,14 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pipeline.errors import UploadRefused
-from pipeline.ingesting.uploads import (
-    Accepted,
-    UploadedFile,
-    accept,
-    put_back,
-    remove,
-    uploaded,
-)
+from pipeline.ingesting.uploads import Accepted, UploadedFile, accept, put_back, remove, uploaded
 
 MOST = 1_000  # bytes of a file
 

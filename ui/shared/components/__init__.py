@@ -20,7 +20,7 @@ def _read(name: str) -> str:
 
 
 def _component(name: str) -> Renderer:
-    """Make a component from `name.js` and `name.css`, after the code that all components share."""
+    """Make a component from the shared code, `name.js` and, where there is one, `name.css`."""
     css = FOLDER / f"{name}.css"
     return st.components.v2.component(
         f"athena_{name}",
