@@ -54,7 +54,6 @@ def told(question: str, facts: Sequence[FoundMemory], turns: FoundTurns) -> Reco
     shown = _shown(turns, heard, leading)
     shown.sort(key=lambda item: not _puts_right(item, leading, turns))
     newer = sum(_puts_right(item, leading, turns) for item in shown)
-    # Uncertain: another speaker than the one whom the question names leads.
     verdict = verdict_of(probability, personal=personal, uncertain=not leading and turns.side < 0)
     lines = [f"- {named(item.turn.id)}" for item in shown]
     lines[newer:newer] = [f"- {named(it.id)} ({date_words(it.created_at)})" for it in leading]

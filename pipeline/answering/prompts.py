@@ -38,6 +38,10 @@ ASK_BOTH = (
     "Answer briefly, only with what the documentation and what you remember about me say, in their own words."
 )
 ASK_IN = "Answer briefly, in {language}, only with what the documentation above says."
+ASK_FAR = (
+    "The documentation above seems to say nothing about this. Say so in one sentence{language}, "
+    "unless it does answer the question."
+)
 NO_SOURCES = "(nothing was found)"
 CLOSEST = "The parts of it closest to the question:"
 CLOSEST_PARTS, CLOSEST_CHARACTERS = 2, 700  # repeated after the sources, and of each
@@ -89,11 +93,12 @@ def build_prompt(
     memory: Recollection | None = None,
     closest: Sequence[str] = (),
     language: str = "",
+    far: bool = False,
 ) -> Prompt:
     """Build the prompt within a token budget; parts of the passages stand again, close to the question.
 
-    A 1.5B model finds the fact for a tenth more questions so (`docs/decisions/answers.md`), and answers in
-    another language than the documents' where that one is named.
+    A 1.5B model finds the fact for a tenth more questions so (`docs/decisions/answers.md`). It answers in
+    another `language` than the documents' where that is named, and says where a question is `far` from them.
     """
     word = secrets.token_hex(WORD_BYTES)
     header = "\n\n".join([persona.system_header.strip(), persona.tone.strip(), RULES])
@@ -108,14 +113,18 @@ def build_prompt(
     sources = number_sources(passages, budget=most, word=word)
     text = "\n\n".join([*(source.text for source in sources), *([again] if sources and again else [])])
     kept = fitting_history(history, budget=budget.history, room=room - count_tokens(text))
-    last = Message("user", last_message(known, text, asked, word=word, language=language))
+    last = Message("user", last_message(known, text, asked, word=word, language=language, far=far))
     return Prompt((Message("system", header), *kept, last), tuple(sources), asked != message)
 
 
-def last_message(memory: str, sources: str, message: str, *, word: str, language: str = "") -> str:
+def last_message(
+    memory: str, sources: str, message: str, *, word: str, language: str = "", far: bool = False
+) -> str:
     """The user's last message: memory, the sources, then the question."""
     intro = f"Documentation, quoted between lines with {word}:"
     how = ASK_IN.format(language=language) if language else ASK_BOTH if memory else ASK
+    if far and not memory:
+        how = ASK_FAR.format(language=language and f", in {language}")
     asked = f"Question: {message}\n\n{how}"
     return "\n\n".join([*([memory] if memory else []), intro, sources or NO_SOURCES, asked])
 

@@ -96,7 +96,7 @@ def _rank(question: str, section: Node, nearness: int) -> float:
     """
     if not is_title(question, section):
         return nearness
-    depth = section.metadata["source"].count("/") / 1000
+    depth: float = section.metadata["source"].count("/") / 1000
     return depth if title_key(section.metadata["title"]) == title_key(question) else 0.5 + depth
 
 
