@@ -96,6 +96,5 @@ ATHENA = Contender("Athena", "athena")
 CONTENDERS = (
     ATHENA,
     Contender("LlamaIndex", "llamaindex", "llama-index-core"),
-    Contender("Haystack", "haystack", "haystack-ai"),
     Contender("txtai", "txtai", "txtai"),
 )
