@@ -112,10 +112,7 @@ def score_talks(
     preset: str,
     similarity: Similarity,
 ) -> list[Scored]:
-    """Play the talks with a memory preset; return `answered` and `similarity` for each question.
-
-    With a language model, only the questions are answered: it takes half a minute an answer on a laptop.
-    """
+    """Play the talks with a memory preset; return `answered` and `similarity` for each question."""
 
     def score(moment: Moment) -> Iterator[Scored]:
         step = moment.step
@@ -128,6 +125,6 @@ def score_talks(
                 scores["similarity"] = similarity(step.reference, reply.text)
             yield Scored(f"{moment.talk.name} {step.at:.0f}", scores, ms, len(reply.text.split()))
 
-    answering = athena.models.language_model()[0] is None
+    answering = athena.models.language_model()[0] is None  # a model answers the questions alone: it is slow
     with playing(athena, memory=preset) as other:
         return [one for talk in talks for one in played(other, talk, score, answering=answering)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pipeline.answer import Message, Passage
@@ -103,7 +104,8 @@ def build_prompt(
     word = secrets.token_hex(WORD_BYTES)
     header = "\n\n".join([persona.system_header.strip(), persona.tone.strip(), RULES])
     known = memory_text(memory or Recollection())
-    bare = count_tokens(header) + count_tokens(last_message(known, "", "", word=word))
+    ending = partial(last_message, known, word=word, language=language, far=far)
+    bare = count_tokens(header) + count_tokens(ending("", ""))
     asked = fitting_message(message, budget=(budget.prompt - bare) // 2)
     room = budget.prompt - bare - count_tokens(asked) - RESERVED_TOKENS
     share = max(LEAST_SOURCES_TOKENS, int(room * SOURCES_SHARE))
@@ -113,7 +115,7 @@ def build_prompt(
     sources = number_sources(passages, budget=most, word=word)
     text = "\n\n".join([*(source.text for source in sources), *([again] if sources and again else [])])
     kept = fitting_history(history, budget=budget.history, room=room - count_tokens(text))
-    last = Message("user", last_message(known, text, asked, word=word, language=language, far=far))
+    last = Message("user", ending(text, asked))
     return Prompt((Message("system", header), *kept, last), tuple(sources), asked != message)
 
 

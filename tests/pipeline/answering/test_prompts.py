@@ -14,6 +14,7 @@ from pipeline.answering.citations import sentences_of
 from pipeline.answering.persona import Persona
 from pipeline.answering.prompts import (
     ASK,
+    ASK_FAR,
     MESSAGE_TOKENS,
     Budget,
     build_prompt,
@@ -95,18 +96,20 @@ def test_of_a_section_that_is_not_merged_only_the_paragraphs_of_what_was_found_a
     st.lists(st.text("word {x}.\n", max_size=400), max_size=6),
     st.text("word {x}?", max_size=3000),
     st.integers(600, 4000),
+    st.sampled_from((ASK, ASK_FAR.format(language=""))),
 )
-def test_a_prompt_stays_within_its_budget(texts: list[str], message: str, budget: int) -> None:
+def test_a_prompt_stays_within_its_budget(texts: list[str], message: str, budget: int, ask: str) -> None:
     roles = itertools.cycle(ROLES)
     history = [Message(role, text) for role, text in zip(roles, texts, strict=False) if text]
     passages = [make_passage(f"s{number}", text=text, merged=True) for number, text in enumerate(texts)]
     limits = Budget(prompt=budget, sources=2500, history=2000)
-    prompt = build_prompt(Persona(), passages, history, message, budget=limits, closest=texts[:2])
+    far = ask != ASK
+    prompt = build_prompt(Persona(), passages, history, message, budget=limits, closest=texts[:2], far=far)
     assert sum(count_tokens(item.text) for item in prompt.messages) <= budget
     assert prompt.messages[0].role == "system"
     sent = [item.text for item in prompt.messages[1:-1]]
     assert sent == [said.text for said in history[len(history) - len(sent) :]]
-    assert prompt.message_cut == (not prompt.messages[-1].text.endswith(f"Question: {message}\n\n{ASK}"))
+    assert prompt.message_cut == (not prompt.messages[-1].text.endswith(f"Question: {message}\n\n{ask}"))
     assert [source.number for source in prompt.sources] == list(range(1, len(prompt.sources) + 1))
 
 

@@ -41,9 +41,8 @@ def test_a_first_message_is_translated_and_its_answer_checked_in_translation(new
     assert answer.citations[0].quote == "It hums at 4000 rpm."
 
 
-@pytest.mark.parametrize("translation", ["The cabin fan hums at 5000 rpm.", "The cabin fan hums at rpm."])
-def test_a_translation_with_another_number_checks_nothing(new_chat: NewChat, translation: str) -> None:
-    llm = FakeLLM([QUERY, "Der Lüfter brummt mit 400 Umdrehungen.", translation])
+def test_a_translation_with_another_number_checks_nothing(new_chat: NewChat) -> None:
+    llm = FakeLLM([QUERY, "Der Lüfter brummt mit 400 Umdrehungen.", FAN])
     (support,) = new_chat(llm=llm).answer(QUESTION).support
     assert (support.supported, support.missing) == (False, ("400",))
 
