@@ -1,4 +1,4 @@
-"""The benchmark: processes are measured, known items are found, the page names the best."""
+"""The benchmark: processes are measured, known items are found."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from bench.__main__ import Measured, measure, page
+from bench.__main__ import measure
 from bench.contenders import ATHENA
 from bench.corpora import KnownItem, existing, known_items
 from bench.processes import BenchmarkError, run_measured
 from pipeline.errors import DatasetError
-from tests import attacks
 
 PAGES = {
     "a.md": "# Pumps\n\n## Coolant pump speed\n\n4200 rpm.\n\n## Usage\n\nTurn it on.\n",
@@ -49,17 +48,3 @@ def test_athena_is_measured(folder: Path, tmp_path: Path) -> None:
     found = measure(ATHENA, folder, tmp_path, questions=2)
     assert found.passages.endswith("sentences") and found.reciprocal_ranks == [1, 1]
     assert len(found.ms) == 2 and found.ingest_seconds > 0
-
-
-def test_the_page_marks_the_best_of_a_row() -> None:
-    def one(title: str, seconds: float, ranks: list[float]) -> Measured:
-        return Measured(title, "1", "9 sentences", seconds, 1, 100, 100, [5.0, 7.0], ranks)
-
-    text = page([one("Athena", 2, [1, 1]), one("Other", 4, [1, 0])], {"own": "3 s"}, files=2, load=0.5)
-    assert "| ingest, s | **2.0** | 4.0 |" in text
-    assert "| right file first | **1.000** | 0.500 |" in text
-    assert "| own | 3 s |" in text
-
-
-def test_the_files_of_attacks_exist() -> None:
-    assert [name for name in attacks.ATTACKS if not (attacks.ROOT / name).is_file()] == []

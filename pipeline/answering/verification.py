@@ -168,7 +168,7 @@ class CitedAnswer:
         self.citations: list[Citation] = []
         self.support: list[Support] = []
         self._file_hashes = file_hashes
-        self._translator, self._waits = translator, False
+        self.translator, self._waits = translator, False
         self._remembered = frozenset(content_terms(" ".join(remembered)))
         self._markers: dict[str, int] = {}  # by the id of a source sentence
         self._given = "\n".join(leaf.text for leaf in sources.leaves)
@@ -178,18 +178,13 @@ class CitedAnswer:
         """The citations and the verified sentences so far."""
         return tuple(self.citations), tuple(self.support)
 
-    @property
-    def problem(self) -> str:
-        """Why sentences in another language were not checked; "" where all were."""
-        return self._translator.problem if self._translator else ""
-
     def add(self, piece: str) -> bool:
         """Take the next piece of raw text; return whether it completed a sentence."""
         self.pending += piece
         pieces = [] if self._waits else sentences_of(self.pending)
         if len(pieces) < 2 or self.pending[pieces[-1].start] in "[【":  # markers may follow the full stop
             return False
-        if self._translator and self._translator.is_needed(self.pending[: pieces[-1].start]):
+        if self.translator and self.translator.is_needed(self.pending[: pieces[-1].start]):
             self._waits = True  # the model can translate once it has written everything
             return False
         self._verify(pieces[-1].start)
@@ -221,7 +216,7 @@ class CitedAnswer:
         if not (numbers or states_something(plain)) or self._is_remembered(plain):
             self.text += plain
             return
-        translation, translator = "", self._translator
+        translation, translator = "", self.translator
         if translator and translator.is_needed(plain):
             translation = translator.translated(plain)
             if not translation:  # what could not be checked is not marked

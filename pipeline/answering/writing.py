@@ -115,5 +115,6 @@ def finish(turn: RunningTurn, cited: CitedAnswer) -> Answer:
         citations, support = cited.checked
         step.data["sentences"] = len(support)
         step.data["supported"] = sum(item.supported for item in support)
-        turn.notices += (NOT_TRANSLATED.format(why=cited.problem),) if cited.problem else ()
+        if cited.translator and (why := cited.translator.problem):
+            turn.notices += (NOT_TRANSLATED.format(why=why),)
     return turn.answer(text=cited.text, mode="generate", citations=citations, support=support)

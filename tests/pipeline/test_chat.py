@@ -42,7 +42,6 @@ QUERY = f'{{"queries": ["{QUESTION}"]}}'
 REPLY = "The fan hums at 4000 rpm [1]. A broken fan shows OFFLINE [1]."
 CITED = "The fan hums at 4000 rpm [1]. A broken fan shows OFFLINE [2]."
 LONG = "It hums at 4000 rpm [1]. " + " ".join(map(str, range(300)))
-VERY_LONG = " ".join(map(str, range(12_000)))
 
 
 @dataclass(frozen=True)
@@ -437,7 +436,7 @@ def test_what_is_written_is_kept_meanwhile(new_chat: NewChat, monkeypatch: pytes
 
 @pytest.mark.parametrize(
     ("llm", "meanwhile"),
-    [(FakeLLM([REPLY]), StepStarted), (FakeLLM([VERY_LONG], pause_s=0.01), TokenArrived)],
+    [(FakeLLM([REPLY]), StepStarted), (FakeLLM([str([*range(12_000)])], pause_s=0.01), TokenArrived)],
 )
 def test_a_conversation_that_is_deleted_meanwhile_ends_the_answer(
     new_chat: NewChat,

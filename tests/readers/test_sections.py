@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from uuid import UUID, uuid5
-
-from readers.levels import NAMESPACE, document_id, section_id, sentence_id
+from readers.levels import document_id, section_id
 from tests.readers.oracle import read, shown
 
 
@@ -52,11 +50,3 @@ def test_the_hash_changes_with_what_is_embedded() -> None:
     assert hashes("intro\n\n# A\n\none\n\n\n## B\n\ntwo\n")[1:] == before
     assert [a == b for a, b in zip(before, hashes("# A\n\none\n\n## B\n\n2"), strict=True)] == [True, False]
     assert [a == b for a, b in zip(before, hashes("# A\n\none\n\n## C\n\ntwo"), strict=True)] == [True, False]
-
-
-def test_ids_are_those_of_every_earlier_index() -> None:
-    document = document_id("systems/ecs.md")
-    section = section_id(document, ["ECS", "Cabin fan"], 0)
-    assert document == str(uuid5(NAMESPACE, '["systems/ecs.md"]'))
-    assert section == str(uuid5(UUID(document), '[["ECS", "Cabin fan"], 0]'))
-    assert sentence_id(section, 3) == str(uuid5(UUID(section), "[3]"))

@@ -84,8 +84,3 @@ def test_a_url_that_cannot_be_is_said() -> None:
 
     with pytest.raises(ConfigurationError, match="ATHENA_WEAVIATE_URL"):
         options_of(load_settings(weaviate_url="weaviate:8080"), ServerAddresses)
-
-
-def test_the_password_stays_out_of_what_is_printed() -> None:
-    settings = load_settings(mongodb_url="mongodb://user:secret@host/", weaviate_api_key="secret")
-    assert "secret" not in repr(settings)

@@ -29,19 +29,12 @@ def test_control_characters_are_shown(what: object) -> None:
     text = printed(what)
     assert not set(text) & {"\x1b", "\x07", "\x9b"}
     assert "␛" in text
-
-
-def test_lines_and_tabs_stay() -> None:
-    assert harmless("a\tb\n") == "a\tb\n"
-    assert harmless("a\r\x7f") == "a␍␡"
+    assert harmless("a\tb\n\r\x7f") == "a\tb\n␍␡", "lines and tabs stay"
 
 
 def test_the_log_gives_no_orders(capsys: pytest.CaptureFixture[str]) -> None:
     Lines().emit(logging.LogRecord("readers", logging.INFO, "", 0, "skipped %s", (TITLE,), None))
     assert capsys.readouterr().err == "INFO readers: skipped ␛]0;owned␇\n"
-
-
-def test_what_a_user_should_know_is_shown_alone(capsys: pytest.CaptureFixture[str]) -> None:
     Lines().emit(logging.LogRecord(NOTICES, logging.WARNING, "", 0, "A word: %s", ("fan",), None))
     assert capsys.readouterr().err == "A word: fan\n"
 

@@ -21,7 +21,6 @@ FAN, BANANAS = "The cabin fan hums at 4000 rpm.", "Bananas grow at 25 degrees."
         (QUESTION, "German"),
         ("À quelle vitesse tourne le ventilateur ?", "French"),
         ("ファンの速度は", "Japanese"),
-        ("At how many rpm does the cabin fan hum?", ""),
         ("Who painted the Mona Lisa portrait?", ""),
         ("LN2 OFFLINE", ""),
     ],
