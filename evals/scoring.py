@@ -106,11 +106,7 @@ def holds_half(passage: Passage, gold: Span) -> bool:
 
 
 def score_talks(
-    athena: Athena,
-    talks: Iterable[Talk],
-    *,
-    preset: str,
-    similarity: Similarity,
+    athena: Athena, talks: Iterable[Talk], *, preset: str, similarity: Similarity
 ) -> list[Scored]:
     """Play the talks with a memory preset; return `answered` and `similarity` for each question."""
 

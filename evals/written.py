@@ -3,8 +3,8 @@
 Questions over the manuals from the held-out halves of `evals/data`: answerable ones, ones that the documents
 do not answer, follow-ups, and questions in other languages. A sentence counts as supported where the cited
 passage has `SHARED` of its content words and all of its numbers, ids and commands: this check is independent
-of the one that cited it. A sentence in another language than the documents' is read as the model translated
-it to be checked. Sentences that say that the documents do not answer are not counted.
+of the one that cited it. A sentence that was translated to be checked is read in translation. Sentences that
+say that the documents do not answer are not counted.
 """
 
 from __future__ import annotations
@@ -166,10 +166,9 @@ def stated(answer: Answer, passages: Sequence[str]) -> Iterator[tuple[bool, bool
     by_marker = {citation.marker: citation for citation in answer.citations}
     translations = {item.start: item.translation for item in answer.support}
     for piece in sentences_of(answer.text) if answer.mode == "generate" else ():
-        sentence = without_markers(answer.text[piece.start : piece.end])
+        sentence = translations.get(piece.start) or without_markers(answer.text[piece.start : piece.end])
         if not states_something(sentence) or DENIES.search(sentence):
             continue
-        sentence = translations.get(piece.start) or sentence
         cited = [by_marker[number] for number in piece.numbers if number in by_marker]
         texts = ["\n".join([one.section_text, *one.heading_path]) for one in cited]
         right = any(says(text, sentence) for text in texts)
