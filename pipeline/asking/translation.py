@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from pipeline.analysis import SNOWBALL, analyse
 from pipeline.errors import ModelError
 from pipeline.stores.base import DocumentStore
-from readers.language import TRAINED
 
 if TYPE_CHECKING:
     from pipeline.models.clients import LanguageModel
@@ -20,7 +19,11 @@ if TYPE_CHECKING:
 TIMEOUT_S = 20.0
 KNOWN = 0.5  # a message with a smaller share of its terms in the documents may be in another language
 KNOWN_SENTENCE = 0.8  # so is a sentence of the answer to one
-NAMES = TRAINED | SNOWBALL | {"ja": "japanese", "ko": "korean", "th": "thai", "zh": "chinese"}
+NAMES = SNOWBALL | {
+    "bg": "bulgarian", "cs": "czech", "et": "estonian", "fa": "persian", "he": "hebrew", "hr": "croatian",
+    "ja": "japanese", "ko": "korean", "pl": "polish", "sk": "slovak", "sl": "slovene", "th": "thai",
+    "uk": "ukrainian", "vi": "vietnamese", "zh": "chinese",
+}  # fmt: skip
 PROMPT = "Translate into {language}. Keep names, ids, numbers and commands. Reply with the translation alone."
 _ITEM = re.compile(r"\s*(?:\d{1,3}[.)]|[-*+])\s+")  # the mark of a list, which no translation keeps
 

@@ -71,9 +71,10 @@ def test_answer() -> None:
         "abstained": False, "mode": "quote", "model": "", "status": "complete",
         "error": "",
         "citations": [CITATION_SHAPE], "nearest": [CITATION_SHAPE],
-        "support": [
-            {"start": 0, "end": 12, "markers": [1], "supported": False, "score": 0.5, "missing": ["12 V"]}
-        ],
+        "support": [{
+            "start": 0, "end": 12, "markers": [1], "supported": False, "score": 0.5, "missing": ["12 V"],
+            "translation": "",
+        }],
         "recalled": [{"id": "m", "text": "I am Ada."}],
         "scope": [], "notices": ["cut"], "steps": [STEP_SHAPE], "seconds": 1.235,
         "conversation_id": "c", "turn_id": "t", "usage": None,

@@ -19,7 +19,6 @@ FAN, BANANAS = "The cabin fan hums at 4000 rpm.", "Bananas grow at 25 degrees."
     ("message", "language"),
     [
         (QUESTION, "German"),
-        ("À quelle vitesse tourne le ventilateur ?", "French"),
         ("ファンの速度は", "Japanese"),
         ("Who painted the Mona Lisa portrait?", ""),
         ("LN2 OFFLINE", ""),
