@@ -90,14 +90,10 @@ def names_first(items: Sequence[Item], sections: Sequence[Node], question: str) 
 
 
 def _rank(question: str, section: Node, nearness: int) -> float:
-    """Return 0 for a page whose title is the question, .5 for one with such an alias, else its nearness.
-
-    A little is added for each folder: of pages with one title, translations have a folder of their own.
-    """
+    """Return 0 for a page whose title is the question, .5 for one with such an alias, else its nearness."""
     if not is_title(question, section):
         return nearness
-    depth: float = section.metadata["source"].count("/") / 1000
-    return depth if title_key(section.metadata["title"]) == title_key(question) else 0.5 + depth
+    return 0.0 if title_key(section.metadata["title"]) == title_key(question) else 0.5
 
 
 def _nearness(metadata: Metadata, wanted: frozenset[str]) -> int:

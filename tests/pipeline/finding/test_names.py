@@ -45,14 +45,7 @@ def test_the_page_whose_title_is_the_question_precedes_sections_that_have_the_wo
     page = section("a.md", "AlertmanagerFailedToSendAlerts", order=0)
     alias = section("b.md", "Sending", aliases=["alertmanager: failed to send alerts"], order=0)
     later = section("a.md", "AlertmanagerFailedToSendAlerts", "Meaning", order=1)
-    same = section("zh/a.md", "AlertmanagerFailedToSendAlerts", order=0)
-    assert order("Alertmanager Failed To Send Alerts", list_of_all, later, alias, same, page) == [
-        4,
-        3,
-        2,
-        0,
-        1,
-    ]
+    assert order("Alertmanager Failed To Send Alerts", list_of_all, later, alias, page) == [3, 2, 0, 1]
     assert not is_title("", section("a.md", "", order=0))
 
 
