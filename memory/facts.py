@@ -104,7 +104,7 @@ class Facts:
 
 
 def read_facts(complete: Complete, message: str, *, answer: str = "") -> Facts | None:
-    """Return the facts of a message without its secrets; None where its reply has no JSON of facts.
+    """Return the facts of a message without its secrets; None where the model's reply has none as JSON.
 
     Raises `ModelError`.
     """

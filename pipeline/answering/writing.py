@@ -25,7 +25,6 @@ MESSAGE_CUT = "The message is longer than the model can read: only its beginning
 NOT_TRANSLATED = "Sentences in another language than the documents' were not checked: {why}"
 REPEATS = "The model began to repeat itself: its answer ends here."
 REPEATED, MOST_TIMES = 120, 2  # characters that a small model has written so often before it is stopped
-NOWHERE = "not in the documents"
 KEEP_EVERY_S = 1.0  # a kill loses so much of an answer
 LEAST_PROMPT_TOKENS = 512
 
@@ -41,7 +40,7 @@ def prompt_for(turn: RunningTurn, parts: ChatParts) -> Prompt:
         prompt = build_prompt(
             parts.persona, turn.found.passages, turn.history, turn.message,
             budget=budget, memory=turn.recollection, closest=closest, language=turn.language,
-            far=turn.found.answerability.verdict == NOWHERE,
+            far=turn.found.answerability.verdict == "not in the documents",
         )  # fmt: skip
         step.data |= {
             "tokens": sum(count_tokens(message.text) for message in prompt.messages),
