@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pipeline.stores.globs import only_in, written
+from pipeline.stores.globs import only_in
 from ui.conversation import whose
 from ui.shared import messages
-from ui.shared.collections import draw_tree, globs_of
+from ui.shared.collections import IN, draw_tree, globs_of, ticked_by
 from ui.shared.state import kept
 from ui.shared.words import plain
 
@@ -37,6 +37,7 @@ def take_scope() -> tuple[str, ...]:
 def scope_bar(conversation: Conversation | None, documents: Sequence[DocumentInfo]) -> None:
     """Draw the conversation's scope and the tree that chooses it; a question closes the tree."""
     scope = conversation.info.scope if conversation else kept(NextScope).globs
+    ticked = ticked_by(scope, documents)
     # Another key after each answer: the tree is closed then.
     at = f"{conversation.info.id}-{len(conversation.turns)}" if conversation else "new"
     # Its label stays: with another one it would be another widget, and closed.
@@ -47,7 +48,6 @@ def scope_bar(conversation: Conversation | None, documents: Sequence[DocumentInf
             st.caption("Ask only the documents that you tick.")
             query = st.text_input("Search documents", key=f"find-{at}", placeholder="Search documents",
                                   label_visibility="collapsed", icon=":material/search:")  # fmt: skip
-            ticked = [written(glob) for glob in scope]
             draw_tree(
                 f"scope-tree-{at}",
                 documents,
@@ -56,8 +56,9 @@ def scope_bar(conversation: Conversation | None, documents: Sequence[DocumentInf
                 on_tick=lambda ticked: set_scope(conversation, globs_of(documents, ticked)),
             )
     if scope:
-        chosen = plain(only_in(scope).removeprefix("only "))
-        st.button(chosen, type="tertiary", icon=":material/close:", key=f"everywhere-{at}",
+        names = [path.removesuffix(IN).rpartition(IN)[2] for path in ticked]
+        chosen = only_in(names or scope).removeprefix("only ")
+        st.button(plain(chosen), type="tertiary", icon=":material/close:", key=f"everywhere-{at}",
                   help="Ask everywhere", on_click=set_scope, args=(conversation, ()))  # fmt: skip
 
 

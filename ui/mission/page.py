@@ -24,7 +24,12 @@ def page() -> None:
         return
     wanted = opened_level()
     try:
-        _page(wanted)
+        if wanted:
+            level = level_of(wanted)
+            st.query_params[ADDRESS] = level.id
+            play(game_of(level.id))
+        else:
+            choice()
     except MissionError as error:
         log.warning("the mission '%s' cannot be shown: %s", wanted, error)
         messages.show_error(messages.summary(error), "")
@@ -33,12 +38,3 @@ def page() -> None:
                 st.button("Start this level again", type="primary", key="mission-anew", args=(wanted,),
                           on_click=messages.noticed(saved_games().discard))  # fmt: skip
             st.button("All levels", on_click=open_level, args=("",), key="mission-levels")
-
-
-def _page(wanted: str) -> None:
-    if not wanted:
-        choice()
-        return
-    level = level_of(wanted)
-    st.query_params[ADDRESS] = level.id
-    play(game_of(level.id))

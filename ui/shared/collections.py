@@ -1,4 +1,7 @@
-"""Collections of documents as a tree with ticks: each ingested folder, and the uploads."""
+"""Collections of documents as a tree with ticks: each ingested folder, and the uploads.
+
+A path in the tree names its collection first, as folders of two may have one name: `manuals//systems/`.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.stores.globs import literal
+from pipeline.stores.globs import literal, written
 from pipeline.words import counted
 from ui.shared import components, process
 from ui.shared.state import kept, sent
@@ -21,6 +24,7 @@ View = dict[str, Any]
 LISTED = 200  # folders and documents that are listed of one folder
 FOUND = 50  # documents that are listed of a search
 UPLOADS = "Uploads"
+IN = "//"  # between a collection's name and a folder or document in it
 
 
 @dataclass(slots=True)
@@ -46,37 +50,34 @@ def collections(documents: Iterable[DocumentInfo]) -> Mapping[str, Sequence[Docu
 
 def tree_nodes(documents: Sequence[DocumentInfo], opened: Collection[str], *, query: str = "") -> list[View]:
     """Return the tree's nodes, with the contents of open folders; with a query, those it finds."""
+    named = collections(documents)
     if words := query.lower().split():
-        texts = ((info, f"{info.source} {info.title}".lower()) for info in documents)
-        found = [info for info, text in texts if all(word in text for word in words)]
-        return _listed([_leaf(info) for info in found], most=FOUND)
-    return [
-        _folder(f"@{name}/", name, inside, opened, at="") for name, inside in collections(documents).items()
-    ]
+        every = ((f"{name}{IN}{info.source}", info) for name, inside in named.items() for info in inside)
+        texts = ((path, info, f"{info.source} {info.title}".lower()) for path, info in every)
+        found = [_leaf(path, info) for path, info, text in texts if all(word in text for word in words)]
+        return _listed(found, most=FOUND)
+    return [_folder(f"{name}{IN}", name, inside, opened) for name, inside in named.items()]
 
 
-def _folder(
-    path: str, name: str, inside: Sequence[DocumentInfo], opened: Collection[str], *, at: str
-) -> View:
-    """Return a folder or collection; `at` is the path that its documents' sources begin with."""
+def _folder(path: str, name: str, inside: Sequence[DocumentInfo], opened: Collection[str]) -> View:
     node: View = {"path": path, "name": name, "about": counted(len(inside), "document")}
     if path not in opened:
         return node
+    above = len(path.partition(IN)[2])
     folders: dict[str, list[DocumentInfo]] = {}
-    files: list[DocumentInfo] = []
-    for info in inside:
-        first, slash, _ = info.source[len(at) :].partition("/")
+    leaves: list[View] = []
+    for info in sorted(inside, key=lambda info: info.source):
+        first, slash, _ = info.source[above:].partition("/")
         if slash:
-            folders.setdefault(f"{at}{first}/", []).append(info)
+            folders.setdefault(first, []).append(info)
         else:
-            files.append(info)
-    below = [_folder(one, one[len(at) : -1], found, opened, at=one) for one, found in sorted(folders.items())]
-    leaves = [_leaf(info) for info in sorted(files, key=lambda info: info.source)]
+            leaves.append(_leaf(f"{path}{first}", info))
+    below = [_folder(f"{path}{one}/", one, found, opened) for one, found in sorted(folders.items())]
     return node | {"nodes": _listed([*below, *leaves], most=LISTED)}
 
 
-def _leaf(info: DocumentInfo) -> View:
-    return {"path": info.source, "name": info.title or info.source, "about": info.source.rpartition("/")[2]}
+def _leaf(path: str, info: DocumentInfo) -> View:
+    return {"path": path, "name": info.title or info.source, "about": info.source.rpartition("/")[2]}
 
 
 def _listed(nodes: list[View], *, most: int) -> list[View]:
@@ -97,7 +98,7 @@ def draw_tree(
     """Draw the tree; `on_tick` gets all ticked paths, `on_open` the source of a clicked document."""
     named = collections(documents)
     opened = kept(Unfolded).paths.setdefault(
-        key, {f"@{name}/" for name in named} if len(named) == 1 else set()
+        key, {f"{name}{IN}" for name in named} if len(named) == 1 else set()
     )
 
     def act() -> None:
@@ -106,7 +107,7 @@ def draw_tree(
         if clicked.get("act") == "unfold":
             opened.symmetric_difference_update({path})
         elif clicked.get("act") == "open" and on_open:
-            on_open(path)
+            on_open(path.partition(IN)[2])
 
     def tick() -> None:
         if clicked := sent(key, "tick"):
@@ -125,28 +126,39 @@ def documents_below(documents: Sequence[DocumentInfo], ticked: Iterable[str]) ->
     named = collections(documents)
     found: dict[str, DocumentInfo] = {}
     for path in ticked:
-        if path.startswith("@") and path.endswith("/"):
-            inside: Iterable[DocumentInfo] = named.get(path[1:-1], ())
-        else:
-            inside = (
-                info
-                for info in documents
-                if info.source == path or (path.endswith("/") and info.source.startswith(path))
-            )
-        found |= {info.source: info for info in inside}
+        name, _, at = path.partition(IN)
+        for info in named.get(name, ()):
+            if info.source == at or (path.endswith("/") and info.source.startswith(at)):
+                found[info.source] = info
     return [*found.values()]
 
 
 def globs_of(documents: Sequence[DocumentInfo], ticked: Iterable[str]) -> tuple[str, ...]:
-    """Return globs that match the documents at and below the ticked paths; () for every document."""
-    paths = list(ticked)
-    if len(documents_below(documents, paths)) == len(documents):
-        return ()
-    named, globs = collections(documents), list[str]()
-    for path in paths:
-        if path.startswith("@") and path.endswith("/"):
-            tops = (info.source.partition("/") for info in named.get(path[1:-1], ()))
-            globs += [literal(f"{first}{slash}") for first, slash, _ in tops]
-        else:
-            globs.append(literal(path))
-    return tuple(dict.fromkeys(globs))
+    """Return globs that match the documents at and below the ticked paths alone; () for every document."""
+    chosen = [info.source for info in documents_below(documents, ticked)]
+    others = {info.source for info in documents}.difference(chosen)
+    return tuple(map(literal, _largest(chosen, others))) if others else ()
+
+
+def ticked_by(scope: Iterable[str], documents: Sequence[DocumentInfo]) -> list[str]:
+    """Return the paths to tick for a scope of `globs_of`: collections, folders and documents."""
+    paths = {written(glob).rstrip("/") for glob in scope}
+    folders = tuple(f"{path}/" for path in paths)
+    ticked = list[str]()
+    for name, inside in collections(documents).items():
+        sources = [info.source for info in inside]
+        chosen = [source for source in sources if source in paths or source.startswith(folders)]
+        ticked += [f"{name}{IN}{path}" for path in _largest(chosen, {*sources}.difference(chosen))]
+    return ticked
+
+
+def _largest(chosen: Collection[str], others: Collection[str], at: str = "") -> list[str]:
+    """Return the largest folders, below `at`, that hold chosen sources and no others, and single sources."""
+    if not (chosen and others):
+        return [at] if chosen else []
+    parts: dict[str, tuple[list[str], list[str]]] = {}
+    for kind, sources in enumerate((chosen, others)):
+        for source in sources:
+            below = source[: source.find("/", len(at)) + 1] or source
+            parts.setdefault(below, ([], []))[kind].append(source)
+    return [path for below, both in parts.items() for path in _largest(*both, below)]

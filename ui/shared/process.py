@@ -69,15 +69,10 @@ def opened() -> Athena:
     return athena
 
 
-def persona() -> Persona:
-    """Return the persona of the chat. Raises ConfigurationError if its file cannot be read."""
-    return load_persona(settings().persona)
-
-
 def name_of_assistant() -> str:
-    """Return the assistant's name; the page reports a persona that cannot be read."""
+    """Return the assistant's name; the page reports a persona file that cannot be read."""
     try:
-        return persona().name
+        return load_persona(settings().persona).name
     except AthenaError as error:
         log.warning("the persona cannot be read: %s", error)
         return Persona().name

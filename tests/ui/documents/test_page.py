@@ -44,7 +44,7 @@ def test_documents_are_a_tree_and_one_is_read_with_its_headings(athena: Athena, 
     [tree] = component_data(app, "tree")
     assert [node["name"] for node in tree["nodes"][0]["nodes"]] == ["Crew", "Valves"]
     app.text_input(key="documents-search").set_value("valv").run()
-    assert [node["path"] for node in component_data(app, "tree")[0]["nodes"]] == ["valves.md"]
+    assert [node["path"] for node in component_data(app, "tree")[0]["nodes"]] == ["manuals//valves.md"]
     read = dialog(athena, "from ui.documents.page import read\nread('valves.md')")
     [shown] = component_data(read, "document")
     assert [heading[2] for heading in shown["headings"]] == ["Valves", "LN2 tank"]

@@ -7,7 +7,7 @@ import pytest
 from athena import Athena
 from pipeline.stores.base import DocumentInfo
 from ui.shared import collections, process
-from ui.shared.collections import documents_below, globs_of, tree_nodes
+from ui.shared.collections import documents_below, globs_of, ticked_by, tree_nodes
 
 
 def info(source: str, root: str = "/srv/manuals", title: str = "") -> DocumentInfo:
@@ -18,7 +18,8 @@ DOCUMENTS = [
     info("a/one.md", title="First"),
     info("a/b/two.md"),
     info("three[1].md"),
-    info("x/four.md", "/srv/wiki"),
+    info("a/four.md", "/srv/wiki"),
+    info("x/five.md", "/srv/wiki"),
 ]
 
 
@@ -28,19 +29,19 @@ def nothing_uploaded(athena: Athena, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_folder_has_its_nodes_once_it_is_open() -> None:
-    manuals, wiki = tree_nodes(DOCUMENTS, {"@manuals/", "a/"})
+    manuals, wiki = tree_nodes(DOCUMENTS, {"manuals//", "manuals//a/"})
     assert (manuals["name"], manuals["about"], wiki["name"]) == ("manuals", "3 documents", "wiki")
     assert "nodes" not in wiki
     folder, leaf = manuals["nodes"]
     assert [node["name"] for node in folder["nodes"]] == ["b", "First"]
-    assert (leaf["path"], leaf["about"]) == ("three[1].md", "three[1].md")
+    assert (leaf["path"], leaf["about"]) == ("manuals//three[1].md", "three[1].md")
     assert [node["name"] for node in tree_nodes(DOCUMENTS, (), query="firs ONE")] == ["First"]
 
 
 def test_a_long_folder_says_how_many_are_not_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(collections, "LISTED", 2)
-    [node] = tree_nodes([info(f"{number}.md") for number in range(5)], {"@manuals/"})
-    assert [one["path"] for one in node["nodes"]] == ["0.md", "1.md", ""]
+    [node] = tree_nodes([info(f"{number}.md") for number in range(5)], {"manuals//"})
+    assert [one["path"] for one in node["nodes"]] == ["manuals//0.md", "manuals//1.md", ""]
     assert "3 more" in node["nodes"][-1]["name"]
 
 
@@ -49,12 +50,18 @@ def test_collections_of_one_name_have_their_whole_path() -> None:
     assert [node["name"] for node in tree_nodes(twice, ())] == ["/one/docs", "/two/docs"]
 
 
-def test_ticks_stand_for_all_below_them() -> None:
-    assert [one.source for one in documents_below(DOCUMENTS, ["a/", "a/one.md"])] == [
-        "a/one.md",
-        "a/b/two.md",
-    ]
-    assert len(documents_below(DOCUMENTS, ["@manuals/"])) == 3
-    assert globs_of(DOCUMENTS, ["a/", "three[1].md"]) == ("a/", "three[[]1].md")
-    assert globs_of(DOCUMENTS, ["@wiki/"]) == ("x/",)
-    assert globs_of(DOCUMENTS, ["@manuals/", "@wiki/"]) == ()
+@pytest.mark.parametrize(
+    ("ticked", "sources", "globs"),
+    [
+        (["manuals//a/", "manuals//a/one.md"], ["a/one.md", "a/b/two.md"], ("a/one.md", "a/b/")),
+        (["manuals//"], ["a/one.md", "a/b/two.md", "three[1].md"], ("a/one.md", "a/b/", "three[[]1].md")),
+        (["wiki//a/"], ["a/four.md"], ("a/four.md",)),  # and nothing of the other folder of this name
+        (["manuals//", "wiki//"], [info.source for info in DOCUMENTS], ()),
+    ],
+)
+def test_ticks_stand_for_all_below_them_and_are_there_again(
+    ticked: list[str], sources: list[str], globs: tuple[str, ...]
+) -> None:
+    assert [one.source for one in documents_below(DOCUMENTS, ticked)] == sources
+    assert globs_of(DOCUMENTS, ticked) == globs
+    assert ticked_by(globs, DOCUMENTS) == (ticked[:1] if globs else [])

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 FOLDER = Path(__file__).parent
-SHEET = FOLDER.with_name("style.css")
+SHEET = f"<style>{FOLDER.with_name('style.css').read_text(encoding='utf-8')}</style>"
 
 Renderer = Callable[..., Any]
 
@@ -43,14 +42,9 @@ _whole: Renderer = _component("whole")
 _focus: Renderer = _component("focus")
 
 
-@cache
-def _sheet() -> str:
-    return f"<style>{SHEET.read_text(encoding='utf-8')}</style>"
-
-
 def whole_page() -> None:
     """Apply our style sheet, a constant of the program, and the keys of the whole page."""
-    st.html(_sheet())
+    st.html(SHEET)
     with st.container(key="whole"):
         _whole(key="whole-page")
 
