@@ -161,7 +161,7 @@ def _abstained(answer: Answer) -> str:
 def _everywhere(answer: Answer) -> str:
     """Return a button that asks again in all documents; "" if that was done."""
     button = tag("button", "Ask everywhere", class_="tool framed", data_act="everywhere")
-    return button if only_in(scope_of(answer)) else ""
+    return tag("p", button) if only_in(scope_of(answer)) else ""
 
 
 def _card(at: int, citation: Citation, *, act: bool = True) -> str:
@@ -246,7 +246,7 @@ def _recalled(answer: Answer, memories: Mapping[str, str]) -> str:
     """Return the memories that the answer used; a reply about the memory names them itself."""
     if answer.mode == "memory" or not answer.recalled:
         return ""
-    texts = [memories.get(known, FORGOTTEN) for known in answer.recalled]
+    texts = dict.fromkeys(memories.get(known, FORGOTTEN) for known in answer.recalled)
     label = tag("p", icon("psychology"), "From memory, not from the documents", class_="label")
     items = tag("ul", *(tag("li", escape(shortened(one_line(text), LONGEST_SAID))) for text in texts))
     return tag("section", label, items, class_="recalled", aria_label="From memory")

@@ -39,6 +39,7 @@ KEPT, OTHER = "#0f7b80", "#8a8578"
 LINE = {"type": "line", "interpolate": "monotone", "strokeWidth": 2.5}
 CIRCLE = {"type": "circle", "size": 420, "opacity": 1}
 RANK = {"type": "text", "color": "#ffffff", "fontSize": 11}
+LOW = {"condition": {"test": f"datum.place > {DEPTH}", "value": "…"}}  # circles that stand on one another
 AXIS = {"ticks": False, "domain": False, "grid": False}
 NAME_PX = 150  # of a section's name beside the chart, also on a phone
 
@@ -126,10 +127,10 @@ def ranks_of(steps: Sequence[Step]) -> Ranks:
 
 
 LISTS_SHOWN: Mapping[str, str] = {
-    "bm25_sections": "BM25 sections",
-    "bm25_sentences": "BM25 sentences",
-    "dense_sections": "Dense sections",
-    "dense_sentences": "Dense sentences",
+    "bm25_sections": "Words of sections",
+    "bm25_sentences": "Words of sentences",
+    "dense_sections": "Meaning of sections",
+    "dense_sentences": "Meaning of sentences",
 }
 
 
@@ -201,6 +202,6 @@ def chart(rows: Sequence[View], columns: Sequence[str]) -> View:
         "layer": [
             {"mark": LINE, "encoding": {"color": color}},
             {"mark": CIRCLE, "encoding": {"color": color}},
-            {"mark": RANK, "encoding": {"text": {"field": "rank"}}},
+            {"mark": RANK, "encoding": {"text": {"field": "rank"} | LOW}},
         ],
     }

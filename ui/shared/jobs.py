@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -20,6 +20,12 @@ log = logging.getLogger(__name__)
 
 INDEXING = "indexing"
 LOOK_EVERY = 0.4  # seconds between two looks at the progress
+STAGES: Mapping[str, str] = {
+    "reading": "Read {done:,} of {total:,}",
+    "embedding": "Prepared {share:.0%} of what was read",
+    "storing": "Ready to ask: {done:,} of {total:,}",
+    "indexing": "Finishing",
+}
 UNEXPECTED = AthenaError(
     "The work ended unexpectedly.", "Try again. The terminal that runs Athena shows what happened."
 )
@@ -112,8 +118,8 @@ def index(title: str, ingest: Callable[..., IngestReport], *, notes: Sequence[st
         def note(now: Progress) -> None:
             share = min(1.0, now.done / now.total) if now.total else 0.0
             name = f": {now.document}" if now.document and share < 1 else ""
-            text = f"{now.stage.capitalize()} {now.done:,} of {now.total:,}{name}"
-            job.bars[now.stage] = share, text
+            text = STAGES[now.stage].format(done=now.done, total=now.total, share=share)
+            job.bars[now.stage] = share, f"{text}{name}"
 
         job.report = ingest(on_progress=note, should_stop=job.stop.is_set)
 
@@ -148,8 +154,10 @@ def _progress(busy: bool, kind: str, on_end: Callable[[Job], None]) -> None:
         return
     with st.container(border=True, key=f"job-{kind}"):
         if job.working:
-            _bars(job)
-            st.button("Stop", icon=":material/stop_circle:", disabled=job.stop.is_set(), key=f"stop-{kind}",
+            for share, text in [*job.bars.values()] or [(0.0, f"{job.title} …")]:
+                st.progress(share, text=plain(text))
+            label = "Stopping …" if job.stop.is_set() else "Stop"
+            st.button(label, icon=":material/stop_circle:", disabled=job.stop.is_set(), key=f"stop-{kind}",
                       on_click=job.stop.set)  # fmt: skip
             return
         if job.error:
@@ -161,11 +169,3 @@ def _progress(busy: bool, kind: str, on_end: Callable[[Job], None]) -> None:
         if st.button("Close", key=f"close-{kind}"):
             jobs(kind).dismiss()
             st.rerun()
-
-
-def _bars(job: Job) -> None:
-    if job.stop.is_set():
-        st.text("Stopping …")
-        return
-    for share, text in [*job.bars.values()] or [(0.0, f"{job.title} …")]:
-        st.progress(share, text=plain(text))

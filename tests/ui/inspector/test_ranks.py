@@ -44,7 +44,7 @@ def test_a_box_has_the_count_the_time_and_its_share() -> None:
 
 def test_sections_are_ranked_in_each_list_that_found_something() -> None:
     found = ranks_of(STEPS)
-    assert list(found.columns) == ["BM25 sections", "Dense sentences", "Fused", "Selected"]
+    assert list(found.columns) == ["Words of sections", "Meaning of sentences", "Fused", "Selected"]
     assert [found.rank(column, "C") for column in found.columns] == [None, 1, 3, None]
     assert [found.rank(column, "B") for column in found.columns] == [2, None, 2, 1]
     assert found.places["L"] == "ecs.md › ECS › Linked"
@@ -59,12 +59,12 @@ def test_a_section_is_a_line_to_its_place_or_to_why_it_was_left_out() -> None:
         ("C", "×", 3, False),
         ("D", "×", 4, False),
     ]
-    assert ends["A"]["way"] == "BM25 sections #1, Fused #1. too long"
+    assert ends["A"]["way"] == "Words of sections #1, Fused #1. too long"
     assert ends["C"]["way"].endswith("part of “Parent”")
     assert ends["D"]["way"].endswith("not selected")
     assert ends["B"]["where"] == "ecs.md › ECS › B"
     assert [(row["column"], row["rank"]) for row in rows if row["section"] == "B"] == [
-        ("BM25 sections", "2"),
+        ("Words of sections", "2"),
         ("Fused", "2"),
         ("Selected", "1"),
     ]
@@ -78,9 +78,9 @@ def test_low_ranks_stand_on_one_line_and_the_chart_is_as_high_as_its_rows() -> N
         Step("select", data={"selected": ids[:2]}),
     )
     rows = rank_rows(ranks_of(steps))
-    assert {row["place"] for row in rows if row["column"] == "BM25 sections"} == {DEPTH + 1}
+    assert {row["place"] for row in rows if row["column"] == "Words of sections"} == {DEPTH + 1}
     assert {row["rank"] for row in rows if row["section"] == "0"} == {"30", "1"}
     assert len({row["section"] for row in rows}) == DEPTH
-    spec = chart(rows, ["BM25 sections", "Fused", "Selected"])
+    spec = chart(rows, ["Words of sections", "Fused", "Selected"])
     assert spec["data"]["values"] == rows
     assert spec["height"] > 30 * DEPTH

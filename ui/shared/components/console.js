@@ -51,7 +51,7 @@ function show(state) {
   state.input.disabled = Boolean(data.over);
   state.input.placeholder = data.over || (data.lines.length ? "" : "list systems");
   state.line.classList.toggle("over", Boolean(data.over));
-  output.scrollTop = output.scrollHeight;
+  output.scrollTop = data.lines.length ? output.scrollHeight : 0; // a story is read from its beginning
 }
 
 function row(line) {
