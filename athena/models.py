@@ -52,7 +52,7 @@ class Models:
             from pipeline.models.llm import choose_language_model
 
             return choose_language_model(wanted, options=options_of(self.settings, LanguageModelOptions))
-        from pipeline.models.llm import language_model_of
+        from pipeline.llamaindex.llms import language_model_of
 
         return language_model_of(wanted)
 

@@ -63,8 +63,7 @@ ONLY_IN = {
     **dict.fromkeys(("tantivy", "sqlite3", "weaviate", "pymongo", "neo4j"), ("pipeline/stores/",)),
     **dict.fromkeys(HEAVY, ("pipeline/models/", "bench/", "training/")),
     "llama_index": (
-        *("agent/", "pipeline/llamaindex/", "pipeline/models/generation.py"),
-        *("pipeline/models/llm.py", "pipeline/stores/neo4j.py"),
+        *("agent/", "pipeline/llamaindex/", "pipeline/stores/neo4j.py"),
         *("readers/llamaindex.py", "evals/", "bench/"),
     ),
 }

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pipeline.answer import Message
+from pipeline.errors import ConfigurationError
+from pipeline.models.base import ModelChoice
 from pipeline.models.clients import KEEP_ALIVE, LanguageModel, OllamaModel, OpenAIModel, Piece, Schema
 from pipeline.models.failures import Server
 
@@ -37,6 +39,16 @@ class GivenModel:
         async for response in await self.llm.astream_chat(asked):
             yield Piece(response.delta or "", response.additional_kwargs.get("thinking_delta") or "")
             await asyncio.sleep(0)  # a model without awaits can be stopped here
+
+
+def language_model_of(llm: LLM) -> tuple[LanguageModel, ModelChoice]:
+    """Return any LlamaIndex `LLM` as ours, with its choice; raises `ConfigurationError` for other objects."""
+    from llama_index.core.llms import LLM
+
+    if not isinstance(llm, LLM):
+        raise ConfigurationError(f"`llm` is a '{type(llm).__name__}'.", "Give a LlamaIndex LLM, or a name.")
+    model = GivenModel(llm)
+    return model, ModelChoice("language model", model.server.name, "given", "given by the program")
 
 
 def llama_index_llm(model: LanguageModel) -> LLM:

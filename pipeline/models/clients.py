@@ -1,14 +1,15 @@
 """Language models: what each offers, and those on servers, by the servers' own clients.
 
-To add a kind of server, write a class with `server` and `stream` here; add its kind to `ServerKind` and the
-branches on it in `pipeline/models/llm.py`, its `Provider` to `failures.py`, and its address to `options.py`.
+To add a kind of server, write a class like `OllamaModel` and name it in `MODELS`; give its address in
+`Server.of` and its remedies in `failures.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from pipeline.answer import Message
 from pipeline.models.failures import TOO_LONG, Server
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 Schema = Mapping[str, Any]  # JSON schema
 KEEP_ALIVE = "15m"  # a conversation's pauses should not unload the model
+BROKEN_OFF = "the connection ended before the answer did"
 REFUSALS = (400, 422, 500)  # HTTP statuses of a refused parameter; 500: of a template without system messages
 
 
@@ -55,6 +57,7 @@ class LanguageModel(Protocol):
 class OllamaModel:
     """A model of an Ollama server."""
 
+    LISTED: ClassVar = ("/api/tags", "models", "name")  # where the list of models is, its rows, their names
     server: Server
     options: LanguageModelOptions
 
@@ -62,12 +65,12 @@ class OllamaModel:
         """Yield the reply as it arrives; `num_ctx` is always sent, since Ollama cuts prompts silently."""
         import ollama
 
-        options, is_done = self.options, False
+        options, reason = self.options, ""
         limits = {"num_ctx": options.context_window, "num_predict": options.max_answer_tokens}
         async with ollama.AsyncClient(self.server.url, **self.server.http()) as client:
             parts = await client.chat(
                 self.server.model,
-                [{"role": one.role, "content": one.text} for one in messages],
+                _sent(messages),
                 stream=True,
                 think=options.think,
                 format=dict(schema) if schema else None,
@@ -75,62 +78,55 @@ class OllamaModel:
                 keep_alive=KEEP_ALIVE,
             )
             async for part in parts:
-                is_done = bool(part.done)
-                yield Piece(
-                    part.message.content or "",
-                    part.message.thinking or "",
-                    (part.done_reason or "stop") if is_done else "",
-                    part.prompt_eval_count,
-                    part.eval_count,
-                )
-        if not is_done:
-            raise EOFError("the connection ended before the answer did")
+                text, thoughts = part.message.content or "", part.message.thinking or ""
+                reason = (part.done_reason or "stop") if part.done else ""
+                yield Piece(text, thoughts, reason, part.prompt_eval_count, part.eval_count)
+        if not reason:
+            raise EOFError(BROKEN_OFF)
 
 
 @dataclass(frozen=True, slots=True)
 class OpenAIModel:
-    """A model of OpenAI or of a server that speaks its protocol, as loosely as most do.
+    """A model of OpenAI or of a server that speaks its protocol, as loosely as most do."""
 
-    A server that refuses a request is asked again with the messages alone, the system's text at the
-    beginning of the user's.
-    """
-
+    LISTED: ClassVar = ("/models", "data", "id")
     server: Server
     options: LanguageModelOptions
 
     async def stream(self, messages: Sequence[Message], schema: Schema | None) -> AsyncIterator[Piece]:
-        """Yield the reply as it arrives."""
+        """Yield the reply as it arrives.
+
+        A server that refuses the request is asked again with the messages alone, the system's text at the
+        beginning of the user's.
+        """
+        from openai import APIStatusError
+
         options, is_empty = self.options, True
-        body: dict[str, Any] = {
-            "model": self.server.model,
-            "messages": [{"role": one.role, "content": one.text} for one in messages],
+        more: dict[str, Any] = {
             "max_tokens": options.max_answer_tokens,
             "temperature": options.temperature,
             "stream_options": {"include_usage": True},
         }
         if schema:
             named = {"name": "reply", "schema": dict(schema)}
-            body["response_format"] = {"type": "json_schema", "json_schema": named}
-        client = _openai_client(self.server, options)
-        async with client, await self._asked(client, body) as chunks:
+            more["response_format"] = {"type": "json_schema", "json_schema": named}
+        async with _openai_client(self.server, options) as client:
+            create: Any = partial(client.chat.completions.create, model=self.server.model, stream=True)
+            try:
+                chunks = await create(messages=_sent(messages), **more)
+            except APIStatusError as error:
+                if error.status_code not in REFUSALS or TOO_LONG.search(error.message):
+                    raise
+                chunks = await create(messages=_sent(_without_system(messages)))
             async for chunk in chunks:
-                piece = _piece(chunk)
+                yield (piece := _piece(chunk))
                 is_empty = is_empty and piece == Piece()
-                yield piece
         if is_empty:
-            raise EOFError("the connection ended before the answer did")
+            raise EOFError(BROKEN_OFF)
 
-    async def _asked(self, client: AsyncOpenAI, body: dict[str, Any]) -> Any:
-        """Send the request, and again with the messages alone where the server refuses more."""
-        from openai import APIStatusError
 
-        create = client.chat.completions.create
-        try:
-            return await create(**body, stream=True)
-        except APIStatusError as error:
-            if error.status_code not in REFUSALS or TOO_LONG.search(error.message):
-                raise
-            return await create(**_plain(body), stream=True)
+MODELS: dict[str, type[OllamaModel | OpenAIModel]] = {"ollama": OllamaModel, "openai": OpenAIModel}
+"""The class of a server's models, by provider; `auto` asks the servers in this order."""
 
 
 def _openai_client(server: Server, options: LanguageModelOptions) -> AsyncOpenAI:
@@ -144,37 +140,32 @@ def _openai_client(server: Server, options: LanguageModelOptions) -> AsyncOpenAI
             event = super().decode(line)
             return event if event and event.data.strip() else None
 
-    class Client(AsyncOpenAI):
-        def _make_sse_decoder(self) -> SSEDecoder:
-            return Decoder()
-
     http = httpx.AsyncClient(**server.http())
     key = options.openai_api_key or "none"  # the client insists on one
-    return Client(api_key=key, base_url=server.url, max_retries=1, http_client=http)
+    client = AsyncOpenAI(api_key=key, base_url=server.url, max_retries=1, http_client=http)
+    client._make_sse_decoder = Decoder  # type: ignore[method-assign]
+    return client
 
 
 def _piece(chunk: Any) -> Piece:
     """Return a chunk as a piece; servers leave out any of its fields, or send text as a list of parts."""
-    choice = next(iter(getattr(chunk, "choices", None) or ()), None)
-    delta, usage = getattr(choice, "delta", None), getattr(chunk, "usage", None)
-    content = getattr(delta, "content", None)
-    thoughts = getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None) or ""
-    if isinstance(content, list):
-        thoughts += "".join(_text(part.get("thinking")) for part in content)
-    read, wrote = (getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens"))
-    return Piece(_text(content), thoughts, getattr(choice, "finish_reason", None) or "", read, wrote)
+    found = chunk.to_dict(warnings=False)
+    choice, usage = (found.get("choices") or [{}])[0], found.get("usage") or {}
+    delta = choice.get("delta") or {}
+    content, thoughts = delta.get("content"), delta.get("reasoning_content") or delta.get("reasoning") or ""
+    parts = content if isinstance(content, list) else [{"text": content}]
+    text = "".join(part.get("text") or "" for part in parts)
+    thoughts += "".join(thought["text"] for part in parts for thought in part.get("thinking") or ())
+    tokens = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    return Piece(text, thoughts, choice.get("finish_reason") or "", *tokens)
 
 
-def _text(content: Any) -> str:
-    """Return the text of a content that is a string or a list of parts."""
-    if isinstance(content, list):
-        return "".join(_text(part.get("text")) for part in content)
-    return content or ""
+def _sent(messages: Sequence[Message]) -> list[dict[str, str]]:
+    return [{"role": one.role, "content": one.text} for one in messages]
 
 
-def _plain(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the request with its model and its messages alone, none of them the system's."""
-    texts = [one["content"] for one in body["messages"] if one["role"] == "system"]
-    first, *others = [one for one in body["messages"] if one["role"] != "system"]
-    joined = first | {"content": "\n\n".join([*texts, first["content"]])}
-    return {"model": body["model"], "messages": [joined, *others]}
+def _without_system(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages with the system's text at the beginning of the first other one."""
+    texts = [one.text for one in messages if one.role == "system"]
+    first, *others = [one for one in messages if one.role != "system"]
+    return [Message(first.role, "\n\n".join([*texts, first.text])), *others]

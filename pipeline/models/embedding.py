@@ -114,8 +114,8 @@ def choose_encoder(name: str, *, options: ModelServerOptions) -> tuple[Encoder, 
     elif provider in ("ollama", "openai"):
         from pipeline.models.remote_embedding import RemoteEncoder
 
-        remote = RemoteEncoder("ollama" if provider == "ollama" else "openai", model, options=options)
-        encoder, place = remote, f"at {without_password(remote.url)}"
+        encoder = remote = RemoteEncoder(provider, model, options=options)
+        place = f"at {without_password(remote.server.url)}"
     else:
         encoder, provider = SentenceTransformerEncoder(name), "sentence-transformers"
         place = "on this machine"

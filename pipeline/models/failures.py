@@ -9,45 +9,60 @@ import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
-from urllib.parse import urlsplit
+from importlib.util import find_spec
+from typing import Any, Self
 
 from pipeline.errors import ModelError, ModelTimeout, ModelUnavailable
+from pipeline.options import ModelServerOptions
 from pipeline.redaction import redacted, without_password
 
-Provider = Literal["ollama", "openai", "local"]
 CONNECT_S = 3.0  # to reach a server
 MOST_SHOWN = 300  # characters of a server's own words
 TOO_LONG = re.compile(r"(?i)context.{0,40}(length|size|window|overflow|exceed)|exceed.{0,40}context")
-KEY = "Set ATHENA_OPENAI_API_KEY to a valid key."
-FIXES = {
-    404: "Name a model that this server has, for example in ATHENA_LLM.",
-    429: "Wait a minute and ask again.",
-}
-"""The remedy by HTTP status."""
-OTHER_FIX = "Check its URL and its log, or ask again in a moment."
-NO_V1 = "Correct ATHENA_OPENAI_BASE_URL, which most servers want to end with '/v1', or the model's name."
+NEEDS_KEY = "Set ATHENA_OPENAI_API_KEY, or ATHENA_OPENAI_BASE_URL for a compatible server."
+INSTALL_OPENAI = "Install it with: pip install 'athena-docs[openai]'"
 START = {
     "ollama": "Start it with `ollama serve`, or correct ATHENA_OLLAMA_URL.",
     "openai": "Start that server, or correct ATHENA_OPENAI_BASE_URL; most end with '/v1'.",
     "local": "Check the model.",
 }
 """The remedy where nothing answers, by provider."""
+KEY = "Set ATHENA_OPENAI_API_KEY to a valid key."
+FIXES = {
+    ("ollama", 404): "Get the model with `ollama pull {model}`, or correct ATHENA_OLLAMA_URL.",
+    ("openai", 401): KEY,
+    ("openai", 403): KEY,
+    ("openai", 404): "Name a model that this server has, for example in ATHENA_LLM, or correct"
+    " ATHENA_OPENAI_BASE_URL, which most servers want to end with '/v1'.",
+}
+"""The remedy by provider and HTTP status."""
+OTHER_FIX = "Check its URL and its log, or ask again in a moment."
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A model on a server; "local" is a model in this process, which has no URL."""
+    """A model on a server, or in this process, which has no URL."""
 
-    provider: Provider
+    provider: str  # "ollama", "openai", "local"
     url: str
-    model: str
+    model: str  # "" while none is chosen
     timeout_s: float  # longest silence
+
+    @classmethod
+    def of(cls, provider: str, model: str, options: ModelServerOptions) -> Self:
+        """Return the server of the options; raises `ModelUnavailable` for OpenAI without key or package."""
+        url = {"ollama": options.ollama_url, "openai": options.openai_url}[provider]
+        server = cls(provider, url, model, options.request_timeout_s)
+        if provider == "openai" and not (options.openai_api_key or options.openai_base_url):
+            raise ModelUnavailable(f"{server.place} needs a key.", NEEDS_KEY)
+        if provider == "openai" and find_spec("openai") is None:
+            raise ModelUnavailable(f"{server.place} needs the package openai.", INSTALL_OPENAI)
+        return server
 
     @property
     def name(self) -> str:
         """The model's name as settings write it; the kind of server while no model is chosen."""
-        if self.provider == "local":
+        if not self.url:
             return self.model
         kind = "Ollama" if self.provider == "ollama" else "the OpenAI-compatible server"
         return f"{self.provider}/{self.model}" if self.model else kind
@@ -61,18 +76,15 @@ class Server:
         """Return the arguments of an httpx client for this server, which may be silent for `timeout_s`.
 
         No proxy is used for this machine, and no redirect is followed: it could send questions elsewhere.
+        Raises `httpx.InvalidURL`.
         """
         import httpx
 
-        try:
-            host = urlsplit(self.url).hostname or ""
-        except ValueError:  # no address: the client says so
-            host = ""
         return {
             "timeout": httpx.Timeout(self.timeout_s, connect=CONNECT_S),
             "verify": _certificates(),
             "follow_redirects": False,
-            "trust_env": not is_loopback(host),
+            "trust_env": not is_loopback(httpx.URL(self.url).host),
         }
 
     def unreachable(self, reason: str) -> ModelUnavailable:
@@ -104,19 +116,20 @@ def translate(error: Exception, *, server: Server, begun: bool) -> ModelError:
     if isinstance(error, ModelError):
         return error
     causes = tuple(_causes(error))
+    kinds = {kind for cause in causes for kind in type(cause).__mro__}
     words = _words(causes[-1])
     for cause in causes:
         response = getattr(cause, "response", None)  # of httpx and openai
         status = getattr(cause, "status_code", 0) or getattr(response, "status_code", 0)
         if status > 0:  # of Ollama's errors within an answer: -1
             return _refused(server, status, _words(cause if response is None else response.text))
-    unreachable = (ConnectionError, httpx.ConnectError, httpx.ConnectTimeout, httpx.InvalidURL)
-    if not begun and _any(causes, httpx.UnsupportedProtocol, *unreachable):
+    unreachable = {ConnectionError, httpx.ConnectError, httpx.ConnectTimeout}
+    if not begun and kinds & {*unreachable, httpx.InvalidURL, httpx.UnsupportedProtocol}:
         return server.unreachable(words)
-    if _any(causes, httpx.TimeoutException):
+    if httpx.TimeoutException in kinds:
         fix = "Try again, choose a smaller model, or raise ATHENA_REQUEST_TIMEOUT_S."
         return ModelTimeout(f"{server.place} sent nothing for {server.timeout_s:g} s.", fix)
-    if _any(causes, httpx.RemoteProtocolError, httpx.NetworkError):
+    if kinds & {httpx.RemoteProtocolError, httpx.NetworkError}:
         words = "the connection was cut"
     elif server.url and isinstance(error, TypeError | AttributeError | LookupError | ValueError):
         words = "it does not keep to the protocol"  # a parser's own words say nothing to a user
@@ -135,18 +148,15 @@ def quoted(words: str) -> str:
 
 def _refused(server: Server, status: int, words: str) -> ModelError:
     """Return the error for an HTTP status of 300 or more."""
-    is_missing = status == 404 and bool(server.model)
-    is_key = status in (401, 403) and server.provider == "openai"
-    fix = KEY if is_key else FIXES.get(status, OTHER_FIX)
-    if is_missing and server.provider == "ollama":
-        fix = f"Get it with `ollama pull {server.model}`."
-    elif status == 404 and server.provider == "openai" and not server.url.endswith("/v1"):
-        fix = NO_V1
+    fix = FIXES.get((server.provider, status), OTHER_FIX)
+    if status == 429:
+        fix = "Wait a minute and ask again."
     elif TOO_LONG.search(words):
         fix = "The prompt is too long: lower ATHENA_CONTEXT_WINDOW or ATHENA_CONTEXT_TOKENS."
-    kind = ModelUnavailable if is_missing or status in (401, 403) else ModelError
-    refused = f"{server.place} refused the {'key' if is_key else 'request'} (HTTP {status})"
-    return kind(f"{refused}: {words or 'no reason given'}.", fix)
+    is_unavailable = status in (401, 403) or (status == 404 and server.model)
+    kind = ModelUnavailable if is_unavailable else ModelError
+    refused = f"{server.place} refused the {'key' if fix == KEY else 'request'} (HTTP {status})"
+    return kind(f"{refused}: {words or 'no reason given'}.", fix.format(model=server.model or "NAME"))
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -154,10 +164,6 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
-
-
-def _any(causes: tuple[BaseException, ...], *kinds: type[Exception]) -> bool:
-    return any(isinstance(cause, kinds) for cause in causes)
 
 
 def _words(said: Any) -> str:

@@ -20,7 +20,7 @@ from pipeline.words import well_formed
 
 POLL_S = 0.1  # how soon a stop is noticed
 OPEN, CLOSE = "<think>", "</think>"
-_TAG = re.compile(f"({OPEN}|{CLOSE})")
+_OPEN = re.compile(f"{OPEN}(?<!`{OPEN})")  # behind a backtick it is text: documentation about models names it
 _BEGUN = re.compile(r"</?t?h?i?n?k?\Z")  # what may be the beginning of a tag at the end of a piece
 
 ALL_THOUGHT = "The model thought, and wrote no answer. Raise ATHENA_MAX_ANSWER_TOKENS, or choose another one."
@@ -49,7 +49,11 @@ class ChatStream(Iterator[Piece]):
         self._llm, self._messages, self._schema = llm, list(messages), json_schema
         self._stop, self._deadline_s, self._account = stop, deadline_s, account.get()
         self._arrived: SimpleQueue[Piece | BaseException | None] = SimpleQueue()
-        self._closed, self._waiting = threading.Event(), ""
+        self._closed = threading.Event()
+        self._reply, self._thought = (
+            "",
+            0,
+        )  # as it arrived; characters of the thoughts in it that were yielded
         self._pieces = self._run()
 
     def __next__(self) -> Piece:
@@ -65,46 +69,42 @@ class ChatStream(Iterator[Piece]):
         """Put the model's pieces into the queue, then its error, if any, and None."""
         try:
             asyncio.run(self._read())
+        except Exception as error:  # noqa: BLE001  (the reader raises it)
+            self._arrived.put(error)
         finally:
             self._arrived.put(None)
 
     async def _read(self) -> None:
-        """Read until the end; at a stop the request is cancelled, which closes its connection."""
-        reading = asyncio.create_task(self._receive())
-        while not reading.done():
-            await asyncio.wait({reading}, timeout=POLL_S)
-            if self._stop.is_set() or self._closed.is_set():
-                reading.cancel()
-                await asyncio.wait({reading})
-        if not reading.cancelled() and (error := reading.exception()):
-            self._arrived.put(error)
-
-    async def _receive(self) -> None:
-        late = f"{self._llm.server.place} did not finish within {self._deadline_s or 0:g} s."
+        """Read until the end; at a stop or the deadline `asyncio.run` cancels the request: it hangs up."""
         try:
             async with asyncio.timeout(self._deadline_s):
-                async for piece in self._llm.stream(self._messages, self._schema):
-                    self._arrived.put(piece)
+                reading = asyncio.create_task(self._receive())
+                while not (reading.done() or self._stop.is_set() or self._closed.is_set()):
+                    await asyncio.wait({reading}, timeout=POLL_S)
         except TimeoutError as error:
+            late = f"{self._llm.server.place} did not finish within {self._deadline_s:g} s."
             fix = "Choose a smaller model, or allow it more time in the settings."
             raise ModelTimeout(late, fix) from error
+        if reading.done():
+            reading.result()
+
+    async def _receive(self) -> None:
+        async for piece in self._llm.stream(self._messages, self._schema):
+            self._arrived.put(piece)
 
     # -- in the reader's thread ----------------------------------------------------------------------
 
     def _run(self) -> Generator[Piece, None, None]:
-        splitter = ThinkingSplitter()
         try:
             if not self._stop.is_set():
                 threading.Thread(target=self._work, name="athena-llm", daemon=True).start()
             while not self._stop.is_set() and (found := self._arrived.get()) is not None:
                 if isinstance(found, BaseException):
                     raise found
-                self._note_end(found)
-                text, thoughts = splitter.split(found.text)
-                yield from self._added(text, found.thinking + thoughts)
-            yield from self._added(*splitter.rest(), is_last=True)
-            if self._stop.is_set() and not self.end.finish_reason:
-                self.end = replace(self.end, finish_reason="stopped")
+                yield from self._added(found)
+            yield from self._added(Piece(), is_last=True)
+            if self._stop.is_set():
+                self.end = replace(self.end, finish_reason=self.end.finish_reason or "stopped")
         except Exception as error:
             begun = bool(self.text or self.thinking)
             raise translate(error, server=self._llm.server, begun=begun) from error
@@ -112,24 +112,24 @@ class ChatStream(Iterator[Piece]):
             self._closed.set()
             self._note_tokens()
 
-    def _added(self, text: str, thinking: str, *, is_last: bool = False) -> Iterator[Piece]:
-        """Yield a piece, except for an end of it that may be the beginning of a secret."""
-        text = redacted(self._waiting + text)
-        end = len(text) - (0 if is_last else held_back(text))
-        text, self._waiting = text[:end], text[end:]
-        piece = Piece(well_formed(text if self.text else text.lstrip()), well_formed(redacted(thinking)))
-        self.text += piece.text
-        self.thinking += piece.thinking
+    def _added(self, arrived: Piece, *, is_last: bool = False) -> Iterator[Piece]:
+        """Yield what a piece adds, except for an end that may be the beginning of a tag or of a secret."""
+        before = self.end
+        self.end = Piece(  # counts and reason may come apart
+            finish_reason=quoted(arrived.finish_reason) or before.finish_reason,
+            prompt_tokens=arrived.prompt_tokens or before.prompt_tokens,
+            answer_tokens=arrived.answer_tokens or before.answer_tokens,
+        )
+        self._reply += arrived.text
+        text, thoughts = split_thoughts(self._reply if is_last else _BEGUN.sub("", self._reply))
+        text = well_formed(redacted(text).lstrip())
+        text = text if is_last else text[: len(text) - held_back(text)]
+        thinking = arrived.thinking + thoughts[self._thought :]
+        piece = Piece(text[len(self.text) :], well_formed(redacted(thinking)))
+        self.text, self.thinking = self.text + piece.text, self.thinking + piece.thinking
+        self._thought = len(thoughts)
         if piece != Piece():
             yield piece
-
-    def _note_end(self, piece: Piece) -> None:
-        """Note how the answer ended; counts and reason may come apart."""
-        reason = quoted(piece.finish_reason) or self.end.finish_reason
-        if piece.prompt_tokens is None and piece.answer_tokens is None:
-            self.end = replace(self.end, finish_reason=reason)
-        else:
-            self.end = replace(piece, text="", thinking="", finish_reason=reason)
 
     @property
     def notice(self) -> str:
@@ -168,42 +168,15 @@ def complete(
 
 def without_thoughts(reply: str) -> str:
     """Return a reply, or the beginning of one, without the thoughts in it."""
-    splitter = ThinkingSplitter()
-    text = splitter.split(reply)[0] + splitter.rest()[0]
-    return text.rpartition(CLOSE)[2].strip()  # some templates open the thoughts in the prompt
+    return split_thoughts(reply)[0].rpartition(CLOSE)[2].strip()  # some templates open them in the prompt
 
 
-class ThinkingSplitter:
-    """Splits pieces of a stream into answer and thoughts; tags may be cut anywhere between two pieces.
+def split_thoughts(reply: str) -> tuple[str, str]:
+    """Return the answer and the thoughts in a reply, or in the beginning of one.
 
-    A tag behind a backtick is text: documentation about models names it so.
-
-    >>> splitter = ThinkingSplitter()
-    >>> [splitter.split(piece) for piece in ("<th", "ink>hm</thi", "nk>B", "7 <")], splitter.rest()
-    ([('', ''), ('', 'hm'), ('B', ''), ('7 ', '')], ('<', ''))
+    >>> split_thoughts("<think>hm</think>Models write `<think>` first. <think>or")
+    ('Models write `<think>` first. ', 'hmor')
     """
-
-    def __init__(self) -> None:
-        self._waiting = ""
-        self._last = ""  # the last character of the answer
-        self._inside = False
-
-    def split(self, piece: str) -> tuple[str, str]:
-        """Return what a piece adds to the answer and to the thoughts."""
-        whole = self._waiting + piece
-        begun = _BEGUN.search(whole, max(0, len(whole) - len(CLOSE) + 1))
-        self._waiting = begun[0] if begun else ""
-        text, thoughts = "", ""
-        for part in _TAG.split(whole.removesuffix(self._waiting)):
-            if (part == OPEN and self._last != "`") or (part == CLOSE and self._inside):
-                self._inside = part == OPEN
-            elif self._inside:
-                thoughts += part
-            else:
-                text += part
-                self._last = part[-1:] or self._last
-        return text, thoughts
-
-    def rest(self) -> tuple[str, str]:
-        """Return what waited for a tag that did not come: to be called at the end of the stream."""
-        return ("", self._waiting) if self._inside else (self._waiting, "")
+    answer, *others = _OPEN.split(reply)
+    parts = [other.partition(CLOSE) for other in others]
+    return answer + "".join(part[2] for part in parts), "".join(part[0] for part in parts)

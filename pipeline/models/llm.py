@@ -10,33 +10,26 @@ import re
 import socket
 from collections.abc import Iterator
 from contextlib import suppress
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Literal, get_args
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 from pipeline.errors import ConfigurationError, ModelError, ModelTimeout, ModelUnavailable
 from pipeline.models import failures
 from pipeline.models.base import ModelChoice
-from pipeline.models.clients import LanguageModel, OllamaModel, OpenAIModel
-from pipeline.models.failures import Server, quoted, translate
-from pipeline.options import OLLAMA_URL, LanguageModelOptions
-from pipeline.redaction import hide, without_password
-
-if TYPE_CHECKING:
-    from llama_index.core.llms import LLM
+from pipeline.models.clients import MODELS, LanguageModel
+from pipeline.models.failures import NEEDS_KEY, Server, is_loopback, quoted, translate
+from pipeline.options import OLLAMA_URL, OPENAI_URL, LanguageModelOptions
 
 DEFAULT_OPENAI_MODEL = "gpt-4.1-mini"
-INSTALL_OPENAI = "Install it with: pip install 'athena-docs[openai]'"
-NEEDS_KEY = "Set ATHENA_OPENAI_API_KEY, or ATHENA_OPENAI_BASE_URL for a compatible server."
 HOW_TO_CONNECT = f"Start Ollama (`ollama serve`, then `ollama pull llama3.2`). {NEEDS_KEY}"
 PULL_SILENCE_S = 300.0  # Ollama checks gigabytes without a word
+HOW_TO_GET = "Name one that it has in ATHENA_LLM, or get one with `ollama pull llama3.2`."
 MOST_MODELS = 1000
 OTHER_MODEL = re.compile(  # names of models that cannot chat: they embed, rerank, listen, speak or draw
     r"embed|rerank|minilm|bert\b|(^|[/_-])(bge|gte|e5|mxbai|paraphrase|tts)\b|whisper|dall-e|moderation|diffusion",
     re.IGNORECASE,
 )
 Choice = tuple[LanguageModel | None, ModelChoice]
-ServerKind = Literal["ollama", "openai"]
 
 
 def choose_language_model(name: str, *, options: LanguageModelOptions) -> Choice:
@@ -49,32 +42,16 @@ def choose_language_model(name: str, *, options: LanguageModelOptions) -> Choice
     provider, _, model = name.partition("/")
     if provider == "none":
         return _none("switched off (ATHENA_LLM is none)", "Set ATHENA_LLM=auto to look for a model.")
-    if OTHER_MODEL.search(model):
-        return _none(f"'{name}' is not a chat model by its name.", "Choose another one, or ATHENA_LLM=auto.")
     try:
-        if provider == "auto":
-            return _first_listed(options)
-        return _named("ollama" if provider == "ollama" else "openai", model, options)
+        return _named(provider, model, options) if model else _first_listed(options)
     except ModelError as error:
         return _none(error.problem, error.fix, wrong=True)
-
-
-def language_model_of(llm: LLM) -> tuple[LanguageModel, ModelChoice]:
-    """Return any LlamaIndex `LLM` as ours, with its choice; raises `ConfigurationError` for other objects."""
-    from llama_index.core.llms import LLM
-
-    if not isinstance(llm, LLM):
-        raise ConfigurationError(f"`llm` is a '{type(llm).__name__}'.", "Give a LlamaIndex LLM, or a name.")
-    from pipeline.llamaindex.llms import GivenModel
-
-    model = GivenModel(llm)
-    return model, ModelChoice("language model", model.server.name, "given", "given by the program")
 
 
 def require_model_name(name: str) -> None:
     """Raise `ConfigurationError` for a text that names no model; asks no server."""
     provider, _, model = name.partition("/")
-    if provider not in (("ollama", "openai") if model else ("auto", "none")):
+    if provider not in (MODELS if model else ("auto", "none")):
         problem = f"ATHENA_LLM is '{name}', which names no model."
         raise ConfigurationError(problem, "Use auto, none, ollama/NAME or openai/NAME.")
 
@@ -82,42 +59,44 @@ def require_model_name(name: str) -> None:
 def list_language_models(*, options: LanguageModelOptions) -> list[str]:
     """Return the names to pick from: the chat models of the servers that answer, then `none`."""
     names = list[str]()
-    for kind in get_args(ServerKind):
+    for provider in MODELS:
         with suppress(ModelError):
-            names += [f"{kind}/{name}" for name in list_models(kind, options)]
+            names += [f"{provider}/{name}" for name in list_models(provider, options)]
     return [*names, "none"]
 
 
-def list_models(kind: ServerKind, options: LanguageModelOptions) -> list[str]:
+def list_models(provider: str, options: LanguageModelOptions) -> list[str]:
     """Return the names of a server's chat models; of OpenAI's own many models only the default.
 
-    Raises `ModelError` where the server does not answer, or lists none.
+    Raises `ModelError` where the server does not answer, or has none.
     """
-    if kind == "openai" and not options.openai_base_url:
-        return [DEFAULT_OPENAI_MODEL] if options.openai_api_key else []
-    url, key = _url(kind, options), "" if kind == "ollama" else options.openai_api_key
-    server = Server(kind, url, "", failures.CONNECT_S)
-    path, rows, name = ("/api/tags", "models", "name") if kind == "ollama" else ("/models", "data", "id")
-    if _is_refused(url):
+    server = replace(Server.of(provider, "", options), timeout_s=failures.CONNECT_S)
+    if server.url == OPENAI_URL:
+        return [DEFAULT_OPENAI_MODEL]
+    if _is_refused(server.url):
         raise server.unreachable("connection refused")
     import httpx
 
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    path, rows, name = MODELS[provider].LISTED
+    with_key = provider == "openai" and options.openai_api_key
+    headers = {"Authorization": f"Bearer {options.openai_api_key}"} if with_key else {}
     try:
         with httpx.Client(**server.http()) as client:
-            found = client.get(url.rstrip("/") + path, headers=headers).raise_for_status().json()[rows] or []
-            names = [row[name] for row in found[:MOST_MODELS]]
-    except (httpx.HTTPError, httpx.InvalidURL, ValueError, TypeError, LookupError) as error:  # or other JSON
+            found = client.get(server.url.rstrip("/") + path, headers=headers).raise_for_status().json()[rows]
+            names = [row[name] for row in (found or [])[:MOST_MODELS]]
+    except Exception as error:
         raise translate(error, server=server, begun=False) from error
     plain = (one for one in names if isinstance(one, str) and one == quoted(one))
-    return [one for one in plain if not OTHER_MODEL.search(one)]
+    if not (chat := [one for one in plain if not OTHER_MODEL.search(one)]):
+        raise ModelError(f"{server.place} lists no chat model.", HOW_TO_GET)
+    return chat
 
 
 def _is_refused(url: str) -> bool:
     """Return True where nothing listens at a port of this machine; all else httpx finds out."""
     try:
         address = urlsplit(url)
-        if address.hostname in ("127.0.0.1", "localhost", "::1") and address.port:
+        if address.hostname and is_loopback(address.hostname) and address.port:
             socket.create_connection((address.hostname, address.port), timeout=failures.CONNECT_S).close()
     except (OSError, ValueError) as error:
         return isinstance(error, ConnectionRefusedError)
@@ -126,56 +105,46 @@ def _is_refused(url: str) -> bool:
 
 def _first_listed(options: LanguageModelOptions) -> Choice:
     """Choose the first model that a server lists; raises `ModelError` of a server that a setting names."""
-    detail, problems = f"{_place('ollama', options)} has no chat model.", list[ModelError]()
-    for kind in get_args(ServerKind):
+    errors = dict[str, ModelError]()
+    for provider in MODELS:
         try:
-            if names := list_models(kind, options):
-                return _connected(kind, names[0], options)
+            return _connected(provider, list_models(provider, options)[0], options)
         except ModelError as error:
-            if kind == "openai" or options.ollama_url != OLLAMA_URL:
-                problems.append(error)
-            else:
-                detail = error.problem
-    if problems:
-        raise problems[-1]
-    return _none(detail, HOW_TO_CONNECT)
+            errors[provider] = error
+    if options.openai_api_key or options.openai_base_url:
+        raise errors["openai"]
+    if options.ollama_url != OLLAMA_URL:
+        raise errors["ollama"]
+    return _none(errors["ollama"].problem, HOW_TO_CONNECT)
 
 
-def _named(kind: ServerKind, model: str, options: LanguageModelOptions) -> Choice:
+def _named(provider: str, model: str, options: LanguageModelOptions) -> Choice:
     """Choose a model by its name; from OpenAI's protocol also one that is not listed: some list none."""
-    if kind == "openai" and not (options.openai_api_key or options.openai_base_url):
-        return _none(f"The language model 'openai/{model}' needs a key.", NEEDS_KEY)
+    if OTHER_MODEL.search(model):
+        problem = f"'{provider}/{model}' is not a chat model by its name."
+        raise ModelError(problem, "Choose another one, or ATHENA_LLM=auto.")
     try:
-        listed = list_models(kind, options)
+        listed = list_models(provider, options)
     except ModelError as error:
-        if kind == "ollama" or isinstance(error, ModelUnavailable | ModelTimeout):
+        if provider == "ollama" or isinstance(error, ModelUnavailable | ModelTimeout):
             raise
-        return _connected(kind, model, options, fix=error.fix)
-    if kind == "ollama" and not any(model in (one, one.removesuffix(":latest")) for one in listed):
-        detail = f"{_place(kind, options)} does not have the model '{model}'."
-        return _none(detail, f"Get it with `ollama pull {model}`.")
-    return _connected(kind, model, options)
+        return _connected(provider, model, options, fix=error.fix)
+    if provider == "ollama" and not any(model in (one, one.removesuffix(":latest")) for one in listed):
+        problem = f"{Server.of(provider, '', options).place} does not have the model '{model}'."
+        raise ModelError(problem, f"Get it with `ollama pull {model}`.")
+    return _connected(provider, model, options)
+
+
+def _connected(provider: str, model: str, options: LanguageModelOptions, *, fix: str = "") -> Choice:
+    server = Server.of(provider, model, options)
+    detail = f"by {replace(server, model='').place}"
+    return MODELS[provider](server, options), ModelChoice(
+        "language model", server.name, provider, detail, fix
+    )
 
 
 def _none(detail: str, fix: str, *, wrong: bool = False) -> Choice:
     return None, ModelChoice("language model", "", "none", detail, fix, wrong=wrong)
-
-
-def _place(kind: ServerKind, options: LanguageModelOptions) -> str:
-    return ("Ollama at " if kind == "ollama" else "") + without_password(_url(kind, options))
-
-
-def _connected(kind: ServerKind, model: str, options: LanguageModelOptions, *, fix: str = "") -> Choice:
-    if kind == "openai" and find_spec("openai") is None:
-        return _none(f"The language model '{kind}/{model}' needs a package that is missing.", INSTALL_OPENAI)
-    hide(dict(options))
-    server = Server(kind, _url(kind, options), model, options.request_timeout_s)
-    made = (OllamaModel if kind == "ollama" else OpenAIModel)(server, options)
-    return made, ModelChoice("language model", server.name, kind, f"by {_place(kind, options)}", fix)
-
-
-def _url(kind: ServerKind, options: LanguageModelOptions) -> str:
-    return options.ollama_url if kind == "ollama" else options.openai_url
 
 
 def pull_model(model: str, *, url: str) -> Iterator[tuple[str, int, int]]:
@@ -185,7 +154,6 @@ def pull_model(model: str, *, url: str) -> Iterator[tuple[str, int, int]]:
     what was downloaded before an error: the next call goes on from there. Raises `ModelError` where Ollama is
     not there, breaks off, or cannot get the model.
     """
-    import httpx
     import ollama
 
     server = Server("ollama", url, model, PULL_SILENCE_S)
@@ -199,5 +167,5 @@ def pull_model(model: str, *, url: str) -> Iterator[tuple[str, int, int]]:
             if progress.status == "success":
                 return
         raise EOFError("it ended before the model was there")
-    except (ollama.ResponseError, OSError, EOFError, httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+    except Exception as error:
         raise translate(error, server=server, begun=False) from error

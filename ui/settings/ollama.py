@@ -34,9 +34,8 @@ def installed_models(url: str) -> list[Installed] | None:
 
     from pipeline.models.failures import Server
 
-    options = Server("ollama", url, "", LIST_S).http()
     try:
-        found = ollama.Client(url, **options).list().models
+        found = ollama.Client(url, **Server("ollama", url, "", LIST_S).http()).list().models
     except (ollama.ResponseError, OSError, httpx.HTTPError, httpx.InvalidURL, ValueError):
         return None  # the page says that Ollama does not answer
     models = [Installed(one.model, int(one.size or 0)) for one in found if one.model]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
@@ -15,9 +17,9 @@ from hypothesis import strategies as st
 from pipeline.answer import Message
 from pipeline.errors import ModelError, ModelTimeout, ModelUnavailable
 from pipeline.llamaindex.llms import GivenModel
-from pipeline.models.clients import LanguageModel, OllamaModel, OpenAIModel, Piece
+from pipeline.models.clients import LanguageModel, OllamaModel, OpenAIModel, Piece, Schema
 from pipeline.models.failures import Server
-from pipeline.models.generation import ChatStream, ThinkingSplitter, complete
+from pipeline.models.generation import ChatStream, complete
 from pipeline.options import LanguageModelOptions
 from pipeline.redaction import hide
 from tests.fake_llm import FakeLLM
@@ -126,19 +128,31 @@ def test_thoughts_are_no_part_of_the_answer(kind: str, body: tuple[bytes, ...]) 
     assert (stream.text, stream.thinking) == ("B7.", "hm")
 
 
+@dataclass
+class PiecesModel:
+    """A model that writes these pieces."""
+
+    server = Server("local", "", "pieces", 1.0)
+    pieces: Sequence[str]
+
+    async def stream(self, messages: Sequence[Message], schema: Schema | None) -> AsyncIterator[Piece]:
+        for piece in self.pieces:
+            yield Piece(piece)
+
+
 @given(st.lists(st.text("<>/think` aé", max_size=9), max_size=12))
 def test_splitting_thoughts_does_not_depend_on_the_pieces(pieces: list[str]) -> None:
     whole = "".join(pieces)
 
-    def split(parts: list[str]) -> tuple[str, str]:
-        splitter = ThinkingSplitter()
-        found = [*(splitter.split(part) for part in parts), splitter.rest()]
-        return "".join(text for text, _ in found), "".join(thought for _, thought in found)
+    def split(*parts: str) -> tuple[str, str]:
+        stream = stream_of(PiecesModel(parts))
+        list(stream)
+        return stream.text, stream.thinking
 
-    assert split(pieces) == split([whole])
+    assert split("B7 ", *pieces) == split("B7 " + whole)
     if "think>" not in whole:
-        assert split(pieces) == (whole, "")
-    assert split(["Models write `<th", "ink>` first."]) == ("Models write `<think>` first.", "")
+        assert split("B7 ", *pieces) == ("B7 " + whole, "")
+    assert split("Models write `<think", ">` first.") == ("Models write `<think>` first.", "")
 
 
 def test_a_key_in_pieces_is_taken_out_of_the_answer() -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pipeline.llamaindex.llms import llama_index_llm
+from pipeline.llamaindex.llms import language_model_of, llama_index_llm
 from pipeline.models.generation import complete
-from pipeline.models.llm import language_model_of
 from tests.fake_llm import FakeLLM
 
 

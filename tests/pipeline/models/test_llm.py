@@ -51,7 +51,8 @@ def test_auto_takes_a_compatible_servers_first_chat_model() -> None:
         given = options(openai_base_url=f"{server.url}/v1/", openai_api_key=KEY)
         llm, choice = choose_language_model("auto", options=given)
         assert llm is not None and complete(llm, "hello", timeout_s=20) == "fine"
-    assert (choice.name, choice.detail) == ("openai/small-chat", f"by {server.url}/v1")
+    assert choice.name == "openai/small-chat"
+    assert choice.detail == f"by the OpenAI-compatible server at {server.url}/v1"
     assert server.requests[0].headers["Authorization"] == f"Bearer {KEY}"
 
 

@@ -67,7 +67,7 @@ def test_errors_say_what_failed_and_what_to_do(server: ModelServer) -> None:
         server.fail(path(server), status, "boom", times=3 if status == 500 else 1)  # OpenAI's tries again
         with pytest.raises(ModelError, match=says) as raised:
             encoder.encode_query("x")
-        assert encoder.url in str(raised.value)
+        assert encoder.server.url in str(raised.value)
     server.go_away()
     with pytest.raises(ModelUnavailable, match="Cannot reach"):
         encoder.encode_query("x")
@@ -102,7 +102,7 @@ def test_an_unusable_vector_is_an_error(server: ModelServer, vector: Any, says: 
 def test_openai_needs_a_key_and_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ModelUnavailable, match=r"needs a key.*ATHENA_OPENAI_API_KEY"):
         RemoteEncoder("openai", "m", options=ModelServerOptions())
-    monkeypatch.setattr("pipeline.models.remote_embedding.find_spec", lambda _: None)
+    monkeypatch.setattr("pipeline.models.failures.find_spec", lambda _: None)
     with pytest.raises(ModelUnavailable, match=r"athena-docs\[openai\]"):
         RemoteEncoder("openai", "m", options=ModelServerOptions(openai_api_key="sk-x"))
 
