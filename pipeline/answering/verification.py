@@ -61,16 +61,12 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """How well the sources support a sentence, 0..1; the sentences to cite; literals that they lack."""
+    """How well the sources support a sentence, 0..1: well, with what to cite, or not, with what they lack."""
 
     score: float
-    leaves: tuple[Leaf, ...] = ()
-    missing: tuple[str, ...] = ()
-
-    @property
-    def supported(self) -> bool:
-        """True where the calibrated score reaches the threshold."""
-        return self.score >= THRESHOLD
+    supported: bool = False
+    cited: tuple[Leaf, ...] = ()
+    missing: tuple[str, ...] = ()  # numbers, ids and commands
 
 
 class Sources:
@@ -82,6 +78,7 @@ class Sources:
         known = [leaf for leaf in leaves if leaf[2].node_id in vectors]
         self.leaves = [_leaf(number, passage, node) for number, passage, node in known]
         self.vectors = np.array([vectors[node.node_id] for _, _, node in known], dtype=np.float32)
+        self.text = "\n".join(leaf.text for leaf in self.leaves)
         self.encoder = encoder
         self._counts = Counter(term for leaf in self.leaves for term in leaf.terms)
 
@@ -107,7 +104,7 @@ class Sources:
         text = "\n".join(leaf.text for leaf in leaves)
         given = literals_of(text)
         lacking = missing_numbers(stated, given)
-        names = missing_names(stated, given, text, "\n".join(leaf.text for leaf in self.leaves))
+        names = missing_names(stated, given, text, self.text)
         covered = frozenset().union(*(leaf.terms | leaf.above for leaf in leaves))
         values = {
             "numbers": float(bool(lacking)),
@@ -116,8 +113,11 @@ class Sources:
             "far": max(0.0, 1 - float(near.max()) / LEAST_CLOSE),
         }
         logit = INTERCEPT + sum(weight * values[name] for name, weight in WEIGHTS.items())
+        score = float(sigmoid(np.asarray(logit)))
+        if score < THRESHOLD:
+            return Judgement(score, missing=(*lacking, *names))
         exact = sorted(leaves, key=lambda leaf: len(_missing(stated, leaf.passage)))
-        return Judgement(float(sigmoid(np.asarray(logit))), self._cited(exact, terms), (*lacking, *names))
+        return Judgement(score, supported=True, cited=self._cited(exact, terms))
 
     def _best(self, terms: Sequence[str], near: Vector, numbers: Collection[int]) -> list[Leaf]:
         """The source sentences with the highest sums of cosine and share of the words, best first."""
@@ -165,18 +165,12 @@ class CitedAnswer:
     ) -> None:
         self.sources = sources
         self.text = self.pending = ""
-        self.citations: list[Citation] = []
-        self.support: list[Support] = []
-        self._file_hashes = file_hashes
+        self.citations: tuple[Citation, ...] = ()
+        self.support: tuple[Support, ...] = ()
         self.translator, self._waits = translator, False
+        self._file_hashes = file_hashes
         self._remembered = frozenset(content_terms(" ".join(remembered)))
         self._markers: dict[str, int] = {}  # by the id of a source sentence
-        self._given = "\n".join(leaf.text for leaf in sources.leaves)
-
-    @property
-    def checked(self) -> tuple[tuple[Citation, ...], tuple[Support, ...]]:
-        """The citations and the verified sentences so far."""
-        return tuple(self.citations), tuple(self.support)
 
     def add(self, piece: str) -> bool:
         """Take the next piece of raw text; return whether it completed a sentence."""
@@ -193,49 +187,44 @@ class CitedAnswer:
     def finish(self, *, cut_off: bool = False) -> None:
         """Take the pending text as complete; where it was `cut_off`, its last sentence is not verified."""
         pieces = sentences_of(self.pending)
-        if cut_off and pieces and not ENDED.search(self.pending.rstrip()):
-            self._verify(pieces[-1].start)
-            self.text += without_links(without_markers(self.pending), self._given)
-        else:
-            self._verify(len(self.pending))
-        self.text, self.pending = self.text.rstrip(), ""
+        is_cut = cut_off and pieces and not ENDED.search(self.pending.rstrip())
+        self._verify(pieces[-1].start if is_cut else len(self.pending))
+        self.text = (self.text + self._plain(self.pending)).rstrip()
+        self.pending = ""
 
     def _verify(self, end: int) -> None:
         """Verify the sentences of the pending text up to an offset, and move them to the final text."""
-        done, position = self.pending[:end], 0
+        done, self.pending, position = self.pending[:end], self.pending[end:], 0
         for piece in sentences_of(done):
             self.text += done[position : piece.start]
-            self._add_sentence(done[piece.start : piece.end], piece.numbers)
+            self._add_sentence(self._plain(done[piece.start : piece.end]), piece.numbers)
             position = piece.end
         self.text += done[position:]
-        self.pending = self.pending[end:]
 
-    def _add_sentence(self, raw: str, numbers: Collection[int]) -> None:
-        plain = without_links(without_markers(raw), self._given)
-        start = len(self.text)
-        if not (numbers or states_something(plain)) or self._is_remembered(plain):
+    def _plain(self, text: str) -> str:
+        return without_links(without_markers(text), self.sources.text)
+
+    def _add_sentence(self, plain: str, numbers: Collection[int]) -> None:
+        start, translation = len(self.text), ""
+        is_checked = (bool(numbers) or states_something(plain)) and not self._is_remembered(plain)
+        if is_checked and self.translator and self.translator.is_needed(plain):
+            translation = self.translator.translated(plain)
+            is_checked = bool(translation)  # what could not be translated is not marked
+        if not is_checked:
             self.text += plain
             return
-        translation, translator = "", self.translator
-        if translator and translator.is_needed(plain):
-            translation = translator.translated(plain)
-            if not translation:  # what could not be checked is not marked
-                self.text += plain
-                return
         found = self.sources.judge(translation or plain, numbers)
-        cited = tuple(dict.fromkeys(map(self._marker, found.leaves))) if found.supported else ()
-        self.text += with_markers(plain, cited)
-        missing = () if found.supported else found.missing
-        self.support.append(
-            Support(start, len(self.text), cited, found.supported, found.score, missing, translation)
-        )
+        markers = tuple(dict.fromkeys(map(self._marker, found.cited)))
+        self.text += with_markers(plain, markers)
+        end, supported = len(self.text), found.supported
+        self.support += (Support(start, end, markers, supported, found.score, found.missing, translation),)
 
     def _marker(self, leaf: Leaf) -> int:
         """The number of the citation of a source sentence, numbered in order of appearance."""
         if leaf.node.node_id not in self._markers:
             marker = self._markers[leaf.node.node_id] = len(self.citations) + 1
             file_hash = self._file_hashes.get(leaf.node.metadata["source"], "")
-            self.citations.append(citation_of([leaf.node], leaf.passage, marker=marker, file_hash=file_hash))
+            self.citations += (citation_of([leaf.node], leaf.passage, marker=marker, file_hash=file_hash),)
         return self._markers[leaf.node.node_id]
 
     def _is_remembered(self, sentence: str) -> bool:

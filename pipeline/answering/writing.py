@@ -95,7 +95,7 @@ def write(
             turn.text += delta.text
             emit(TokenArrived(delta.text))
             if cited.add(delta.text):
-                emit(SentencesCited(cited.text, cited.pending, *cited.checked))
+                emit(SentencesCited(cited.text, cited.pending, cited.citations, cited.support))
             if turn.text.count(turn.text[-REPEATED:]) > MOST_TIMES and len(turn.text) > REPEATED:
                 turn.notices += (REPEATS,)
                 stream.end = replace(stream.end, finish_reason="stopped")
@@ -111,9 +111,8 @@ def finish(turn: RunningTurn, cited: CitedAnswer) -> Answer:
     """Verify the last sentence and return the answer."""
     with turn.trace.step("verify") as step:
         cited.finish(cut_off=turn.cut_off)
-        citations, support = cited.checked
-        step.data["sentences"] = len(support)
-        step.data["supported"] = sum(item.supported for item in support)
+        step.data["sentences"] = len(cited.support)
+        step.data["supported"] = sum(item.supported for item in cited.support)
         if cited.translator and (why := cited.translator.problem):
             turn.notices += (NOT_TRANSLATED.format(why=why),)
-    return turn.answer(text=cited.text, mode="generate", citations=citations, support=support)
+    return turn.answer(text=cited.text, mode="generate", citations=cited.citations, support=cited.support)

@@ -92,7 +92,7 @@ def test_a_sentence_that_was_cut_off_is_not_verified(manual: EmbeddedStore, text
 
 def test_the_users_own_words_need_no_source(manual: EmbeddedStore) -> None:
     answer = cited(manual, "Your pump is called Bertha.", remembered=["The user's pump is called Bertha."])
-    assert answer.support == []
+    assert answer.support == ()
 
 
 def test_without_sources_nothing_is_supported() -> None:
