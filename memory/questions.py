@@ -56,9 +56,9 @@ def corrects(message: str) -> bool:
     return 1 < len(words) <= MOST_CORRECTION and "?" not in message and _CORRECTS.match(message) is not None
 
 
-def is_of_talk(question: str) -> bool:
-    """Tell whether a question is about what was asked or said: "which hose did I ask you about?"."""
-    return _TALK.search(question) is not None
+def is_of_questions(question: str) -> bool:
+    """Tell whether a question is about what was asked: "which hose did I ask you about?"."""
+    return any(match[0].lower().endswith("ask") for match in _TALK.finditer(question))
 
 
 def is_of_answers(question: str) -> bool:

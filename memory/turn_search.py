@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memory.questions import is_of_answers, is_of_talk
+from memory.questions import is_of_answers, is_of_questions
 from memory.turn_index import NONE, FoundTurn, Layout, TurnIndex
 from pipeline.analysis import content_terms
 
@@ -69,7 +69,7 @@ class Asking:
     wording: str  # for the vector: in the first person, where it names a speaker
     speaker: str  # whom it names; "" for nobody or several
     names_speaker: bool
-    of_talk: bool  # it asks what was asked or said: a question may answer it
+    of_questions: bool  # it asks what was asked: a question answers it
     of_answers: bool  # it asks what the assistant said
 
 
@@ -90,8 +90,8 @@ def look_up(
 ) -> FoundTurns:
     """Return the `top_k` turns that most likely answer a question, best first, without some ids.
 
-    The assistant's turns are found only where the question asks what the assistant said, and the user's
-    questions only where it asks what was asked or said. Ties keep the order of the index.
+    A question about what the assistant said finds the assistant's turns alone, every other one persons';
+    the user's questions are found only where it asks what was asked. Ties keep the order of the index.
     """
     if not len(index):
         return FoundTurns()
@@ -101,8 +101,8 @@ def look_up(
     similar = index.texts.similarities(vector)
     scores = _scores(keywords, similar, layout, asking, known)
     best = np.argsort(-scores, kind="stable")
-    best = best if asking.of_answers else best[layout.own[best] > 0]
-    best = best if asking.of_talk else best[layout.asking[best] < 1]
+    best = best[layout.own[best] == float(not asking.of_answers)]
+    best = best if asking.of_questions else best[layout.asking[best] < 1]
     best = best[~np.isin(best, [index.numbers[known] for known in without if known in index.numbers])]
     numbers = _distinct(index, best[: SPARE * top_k], question)[:top_k]
     if not numbers:
@@ -229,6 +229,6 @@ def read_question(question: str, *, speakers: Collection[str]) -> Asking:
         wording=own,
         speaker=named[0] if len(named) == 1 else "",
         names_speaker=bool(named),
-        of_talk=is_of_talk(question),
+        of_questions=is_of_questions(question),
         of_answers=is_of_answers(question),
     )

@@ -77,7 +77,9 @@ def test_an_answer_of_the_assistant_is_found_only_where_one_asks_for_it() -> Non
     plain = look_up(found, "Which valve feeds the tank now?", encoder=encoder)
     assert "a" not in [item.turn.id for item in plain.found]
     asked = look_up(found, "Which valve did you say feeds the tank?", encoder=encoder)
-    assert "a" in [item.turn.id for item in asked.found]
+    assert [item.turn.id for item in asked.found] == ["a"]
+    said = look_up(found, "What did I say about the tank?", encoder=encoder)
+    assert [item.turn.id for item in said.found] == ["m"]
 
 
 @pytest.mark.parametrize("later", ["actually, the rotation changes on tuesday", "rotation: tuesday, changes"])
