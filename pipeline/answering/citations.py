@@ -18,7 +18,7 @@ from pipeline.nodes import Node
 MARKER = re.compile(  # with a backslash before it, it is text: so sources have what reads as a marker
     r"(?<!\\)[\[【](?:[Ss]ources?\s+)?\^?(\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)(?:†[^\]】]*)?[\]】](?!\()"
 )
-SPACED_MARKER = re.compile(rf"([ \t]*)(?P<marker>{MARKER.pattern})")  # a removed marker takes its space along
+SPACED_MARKER = re.compile(rf"[ \t]*{MARKER.pattern}")  # a removed marker takes its space along
 CODE = re.compile(  # a fence begins a line: by one within a sentence, all that follows could be called code
     r"^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})[^\n]*"
     r"(?P<block>.*?)(?:^[ \t>]*(?P=fence)|\Z)"
@@ -103,8 +103,7 @@ def _common(paths: Sequence[Sequence[str]]) -> tuple[str, ...]:
 
 def without_markers(text: str) -> str:
     """The text as it reads without citations: for history and for checking."""
-    code = _code_spans(text)
-    return SPACED_MARKER.sub(lambda match: match[0] if _inside(match.start("marker"), code) else "", text)
+    return _outside_code(SPACED_MARKER, lambda _: "", text)
 
 
 def with_markers(sentence: str, markers: Sequence[int]) -> str:
@@ -123,17 +122,14 @@ def without_links(text: str, known: str) -> str:
     Relative links mean nothing outside of their document, and a model may have invented the others. Lines
     that mark a source in a prompt leave, too.
     """
-    text = SOURCE_LINE.sub("", text)
-    code = _code_spans(text)
 
     def words(match: re.Match[str]) -> str:
         address = match["address"]
         keeps = not match["image"] and re.match(r"https?://", address) and address in known
-        return match[0] if keeps or _inside(match.start(), code) else match["words"]
+        return match[0] if keeps else match["words"]
 
-    plain = LINK.sub(words, text)
-    code = _code_spans(plain)
-    return WIKI_LINK.sub(lambda found: found[0] if _inside(found.start(), code) else found["words"], plain)
+    plain = _outside_code(LINK, words, SOURCE_LINE.sub("", text))
+    return _outside_code(WIKI_LINK, lambda match: match["words"], plain)
 
 
 def escaped_markers(text: str) -> str:
@@ -144,14 +140,7 @@ def escaped_markers(text: str) -> str:
 
 def renamed_markers(text: str, name: Callable[[int], str]) -> str:
     """The text with each final marker, `[1]`, renamed; code is left alone."""
-    code = _code_spans(text)
-
-    def renamed(match: re.Match[str]) -> str:
-        if _inside(match.start(), code):
-            return match[0]
-        return "".join(name(number) for number in _numbers(match[1]))
-
-    return MARKER.sub(renamed, text)
+    return _outside_code(MARKER, lambda match: "".join(map(name, _numbers(match[1]))), text)
 
 
 def _piece(text: str, start: int, end: int) -> list[Piece]:
@@ -173,6 +162,12 @@ def _piece(text: str, start: int, end: int) -> list[Piece]:
 def _numbers(inside: str) -> list[int]:
     """The numbers of `1, 2` or `1-3`: of a range its ends."""
     return [int(number) for number in re.findall(r"\d+", inside)]
+
+
+def _outside_code(pattern: re.Pattern[str], write: Callable[[re.Match[str]], str], text: str) -> str:
+    """Replace what a pattern finds outside of code by what `write` makes of it."""
+    code = _code_spans(text)
+    return pattern.sub(lambda match: match[0] if _inside(match.start(), code) else write(match), text)
 
 
 def _code_spans(text: str) -> list[tuple[int, int]]:

@@ -224,18 +224,14 @@ class KeptConversation:
 
     def keep(self, turn: RunningTurn, answer: Answer) -> Answer:
         """Store a turn with all its steps, replacing what was stored of it before."""
-        usage = usage_of(turn.spent, self.parts.prices)
-        turn.outcome = replace(
-            answer,
-            steps=tuple(turn.trace.steps),
-            seconds=turn.trace.seconds,
-            turn_id=turn.turn_id,
-            usage=usage,
-        )
+        parts, trace = self.parts, turn.trace
+        usage, steps = usage_of(turn.spent, parts.prices), tuple(trace.steps)
+        turn.outcome = replace(answer, steps=steps, seconds=trace.seconds, turn_id=turn.turn_id, usage=usage)
         if not self.id:
-            self._begin(turn)
+            title, scope = title_of(turn.message), as_scope(parts.options.paths)
+            self.id = parts.conversations.create(title, user=parts.user, scope=scope).info.id
         replaced = "" if turn.turn_id else turn.instead_of
-        turn.turn_id = self.parts.conversations.save_turn(self.id, turn.outcome, instead_of=replaced)
+        turn.turn_id = parts.conversations.save_turn(self.id, turn.outcome, instead_of=replaced)
         turn.outcome = replace(turn.outcome, turn_id=turn.turn_id, conversation_id=self.id)
         return turn.outcome
 
@@ -261,12 +257,3 @@ class KeptConversation:
         """Store what there is of a failed turn, with why it ended as its last notice."""
         kept = turn.partial or turn.answer(text=turn.text)
         return self.keep(turn, replace(kept, status="failed", notices=(*turn.notices, why)))
-
-    def _begin(self, turn: RunningTurn) -> None:
-        parts = self.parts
-        begun = parts.conversations.create(
-            title_of(turn.message),
-            user=parts.user,
-            scope=as_scope(parts.options.paths),
-        )
-        self.id = begun.info.id

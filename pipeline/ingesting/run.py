@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal
 
 from pipeline.analysis import embedding_text
@@ -65,7 +66,7 @@ class CutDocument:
     known: Mapping[str, Vector]
 
 
-@dataclass(slots=True)
+@dataclass
 class IngestRun:
     """The steps of one ingest, while it has the writer's turn."""
 
@@ -79,12 +80,11 @@ class IngestRun:
     """Reports the progress; raises `Stopped` if somebody asked to stop."""
     indexed: Mapping[str, DocumentInfo]
     """The documents in the index before the ingest, by source."""
-    by_hash: dict[str, str] = field(init=False)
-    """Their sources by the hashes of their files."""
 
-    def __post_init__(self) -> None:
-        """Collect the hashes."""
-        self.by_hash = {info.hash: source for source, info in self.indexed.items()}
+    @cached_property
+    def by_hash(self) -> dict[str, str]:
+        """Their sources by the hashes of their files."""
+        return {info.hash: source for source, info in self.indexed.items()}
 
     def cut_batches(self) -> Iterator[list[CutDocument]]:
         """Read the documents that should be in the index, and cut the new and changed ones, in batches."""

@@ -61,6 +61,8 @@ def llama_index_llm(model: LanguageModel) -> LLM:
         from llama_index.llms.ollama import Ollama
 
         options, server = model.options, model.server
+        with ollama.Client(server.url, **server.http()) as client:
+            capabilities = client.show(server.model).capabilities or ()
         return Ollama(  # type: ignore[no-any-return]
             model=server.model,
             base_url=server.url,
@@ -68,7 +70,7 @@ def llama_index_llm(model: LanguageModel) -> LLM:
             context_window=options.context_window,  # so metadata never asks the server
             request_timeout=options.request_timeout_s,
             async_client=ollama.AsyncClient(server.url, **server.http()),
-            is_function_calling_model=_calls_tools(model),
+            is_function_calling_model="tools" in capabilities,
             keep_alive=KEEP_ALIVE,
             thinking=options.think,
             additional_kwargs={"num_predict": options.max_answer_tokens},
@@ -94,10 +96,3 @@ def llama_index_llm(model: LanguageModel) -> LLM:
         )
     assert isinstance(model, GivenModel), model  # noqa: S101  (there are three)
     return model.llm
-
-
-def _calls_tools(model: OllamaModel) -> bool:
-    import ollama
-
-    with ollama.Client(model.server.url, **model.server.http()) as client:
-        return "tools" in (client.show(model.server.model).capabilities or ())

@@ -19,6 +19,9 @@ from pipeline.redaction import redacted, without_password
 CONNECT_S = 3.0  # to reach a server
 MOST_SHOWN = 300  # characters of a server's own words
 TOO_LONG = re.compile(r"(?i)context.{0,40}(length|size|window|overflow|exceed)|exceed.{0,40}context")
+UNREACHABLE = {"ConnectionError", "ConnectError", "ConnectTimeout", "InvalidURL", "UnsupportedProtocol"}
+CUT = {"RemoteProtocolError", "NetworkError"}
+"""Exceptions of Python and httpx, by name: quoting without a model imports no httpx."""
 NEEDS_KEY = "Set ATHENA_OPENAI_API_KEY, or ATHENA_OPENAI_BASE_URL for a compatible server."
 INSTALL_OPENAI = "Install it with: pip install 'athena-docs[openai]'"
 START = {
@@ -87,11 +90,6 @@ class Server:
             "trust_env": not is_loopback(httpx.URL(self.url).host),
         }
 
-    def unreachable(self, reason: str) -> ModelUnavailable:
-        """Return the error for a server that does not answer."""
-        problem = f"Cannot reach {self.place}: {reason or 'no connection'}."
-        return ModelUnavailable(problem, START[self.provider])
-
 
 @cache
 def _certificates() -> ssl.SSLContext:
@@ -111,25 +109,23 @@ def is_loopback(host: str) -> bool:
 
 def translate(error: Exception, *, server: Server, begun: bool) -> ModelError:
     """Return what an exception of httpx, ollama or openai means; `begun`: the answer had begun to arrive."""
-    import httpx  # not above: an answer of quotes needs none
-
     if isinstance(error, ModelError):
         return error
     causes = tuple(_causes(error))
-    kinds = {kind for cause in causes for kind in type(cause).__mro__}
+    kinds = {kind.__name__ for cause in causes for kind in type(cause).__mro__}
     words = _words(causes[-1])
     for cause in causes:
         response = getattr(cause, "response", None)  # of httpx and openai
         status = getattr(cause, "status_code", 0) or getattr(response, "status_code", 0)
         if status > 0:  # of Ollama's errors within an answer: -1
             return _refused(server, status, _words(cause if response is None else response.text))
-    unreachable = {ConnectionError, httpx.ConnectError, httpx.ConnectTimeout}
-    if not begun and kinds & {*unreachable, httpx.InvalidURL, httpx.UnsupportedProtocol}:
-        return server.unreachable(words)
-    if httpx.TimeoutException in kinds:
+    if kinds & UNREACHABLE and not begun:
+        problem = f"Cannot reach {server.place}: {words or 'no connection'}."
+        return ModelUnavailable(problem, START[server.provider])
+    if "TimeoutException" in kinds:
         fix = "Try again, choose a smaller model, or raise ATHENA_REQUEST_TIMEOUT_S."
         return ModelTimeout(f"{server.place} sent nothing for {server.timeout_s:g} s.", fix)
-    if kinds & {httpx.RemoteProtocolError, httpx.NetworkError}:
+    if kinds & CUT:
         words = "the connection was cut"
     elif server.url and isinstance(error, TypeError | AttributeError | LookupError | ValueError):
         words = "it does not keep to the protocol"  # a parser's own words say nothing to a user

@@ -73,14 +73,13 @@ def list_models(provider: str, options: LanguageModelOptions) -> list[str]:
     server = replace(Server.of(provider, "", options), timeout_s=failures.CONNECT_S)
     if server.url == OPENAI_URL:
         return [DEFAULT_OPENAI_MODEL]
-    if _is_refused(server.url):
-        raise server.unreachable("connection refused")
-    import httpx
-
     path, rows, name = MODELS[provider].LISTED
     with_key = provider == "openai" and options.openai_api_key
     headers = {"Authorization": f"Bearer {options.openai_api_key}"} if with_key else {}
     try:
+        _connect(server.url)
+        import httpx
+
         with httpx.Client(**server.http()) as client:
             found = client.get(server.url.rstrip("/") + path, headers=headers).raise_for_status().json()[rows]
             names = [row[name] for row in (found or [])[:MOST_MODELS]]
@@ -92,15 +91,12 @@ def list_models(provider: str, options: LanguageModelOptions) -> list[str]:
     return chat
 
 
-def _is_refused(url: str) -> bool:
-    """Return True where nothing listens at a port of this machine; all else httpx finds out."""
-    try:
+def _connect(url: str) -> None:
+    """Connect to a port of this machine once; raises `OSError` where nothing listens there."""
+    with suppress(ValueError):  # no address: httpx says so
         address = urlsplit(url)
-        if address.hostname and is_loopback(address.hostname) and address.port:
+        if address.port and is_loopback(address.hostname or ""):
             socket.create_connection((address.hostname, address.port), timeout=failures.CONNECT_S).close()
-    except (OSError, ValueError) as error:
-        return isinstance(error, ConnectionRefusedError)
-    return False
 
 
 def _first_listed(options: LanguageModelOptions) -> Choice:
