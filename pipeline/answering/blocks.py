@@ -73,19 +73,19 @@ class PassageLeaves:
 
 def blocks_of(found: PassageLeaves) -> list[Block]:
     """Return the blocks of a passage in reading order, each with the paragraph that introduces it."""
-    blocks: list[Block] = []
+    blocks = list[Block]()
     for position, leaf in enumerate(found.leaves):
         if blocks and _continues(found, blocks[-1].body, position):
             blocks[-1] = replace(blocks[-1], last=position)
             continue
-        if len(blocks) > 1 and _introduces(found, blocks[-2], blocks[-1]):
-            blocks[-2:] = [replace(blocks[-1], first=blocks[-2].first)]
         kind = KINDS.get(leaf.metadata["kind"], "paragraph")
         kind = "steps" if kind == "list" and NUMBERED.match(leaf.text) else kind
         blocks.append(Block(kind, position, position, position))
-    if len(blocks) > 1 and _introduces(found, blocks[-2], blocks[-1]):
-        blocks[-2:] = [replace(blocks[-1], first=blocks[-2].first)]
-    return blocks
+    joined = list[Block]()
+    for block in blocks:
+        is_led = bool(joined) and _introduces(found, joined[-1], block)
+        joined.append(replace(block, first=joined.pop().first) if is_led else block)
+    return joined
 
 
 def _introduces(found: PassageLeaves, lead: Block, block: Block) -> bool:

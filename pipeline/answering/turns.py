@@ -155,14 +155,11 @@ class RunningTurn:
         """The passages found; none where the turn ended before the search."""
         return self.retrieval.passages if self.retrieval else ()
 
-    @property
-    def _corrected(self) -> str:
-        found = self.retrieval
-        return found.question if found and found.asked and found.question != self.question else ""
-
     def answer(self, **given: Any) -> Answer:
         """The answer as it stands, with the given fields; steps and time are added where it is stored."""
-        verdict = self.retrieval.answerability.verdict if self.retrieval else None
+        found = self.retrieval
+        verdict = found.answerability.verdict if found else None
+        corrected = found.question if found and found.asked and found.question != self.question else ""
         known: dict[str, Any] = {
             "question": self.message,
             "condensed_question": self.question,
@@ -173,7 +170,7 @@ class RunningTurn:
             "settings": self.options.model_dump(),
             "recalled": self.recollection.shown(verdict),
             "verdict": verdict,
-            "corrected": self._corrected,
+            "corrected": corrected,
         } | given
         return Answer(model=self.model if known["mode"] == "generate" else "", **known)
 

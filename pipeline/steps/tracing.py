@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from openinference.semconv.resource import ResourceAttributes
 from openinference.semconv.trace import OpenInferenceSpanKindValues as Kind
@@ -87,7 +87,7 @@ def _of_step(step: Step) -> Attributes:
     kind = KINDS.get(step.name, Kind.CHAIN)
     found: Attributes = {
         SpanAttributes.OPENINFERENCE_SPAN_KIND: kind.value,
-        SpanAttributes.OUTPUT_VALUE: _json(step.data),
+        SpanAttributes.OUTPUT_VALUE: _cut(json.dumps(step.data, ensure_ascii=False, default=str)),
         SpanAttributes.OUTPUT_MIME_TYPE: "application/json",
     }
     if step.name == "generate":
@@ -95,10 +95,6 @@ def _of_step(step: Step) -> Attributes:
         found[SpanAttributes.LLM_TOKEN_COUNT_PROMPT] = step.data.get("prompt_tokens") or 0
         found[SpanAttributes.LLM_TOKEN_COUNT_COMPLETION] = step.data.get("answer_tokens") or 0
     return found
-
-
-def _json(value: Mapping[str, object]) -> str:
-    return _cut(json.dumps(value, ensure_ascii=False, default=str))
 
 
 def _cut(text: str) -> str:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from pipeline.answer import Message
 from pipeline.errors import ModelError, ModelTimeout, ModelUnavailable
-from pipeline.llamaindex.llms import GivenModel
+from pipeline.llamaindex.llms import GivenModel, language_model_of, llama_index_llm
 from pipeline.models.clients import LanguageModel, OllamaModel, OpenAIModel, Piece, Schema
 from pipeline.models.failures import Server
 from pipeline.models.generation import ChatStream, complete
@@ -313,6 +313,12 @@ def test_no_proxy_stands_before_this_machine(kind: str, monkeypatch: pytest.Monk
 
 class TestAnyModel:
     """Models that a program passes have no server and no marked end."""
+
+    def test_is_any_of_llamaindex(self) -> None:
+        llm = FakeLLM(["B7."])
+        model, chosen = language_model_of(llm)
+        assert complete(model, "Which?", timeout_s=20) == "B7."
+        assert (chosen.name, chosen.provider, llama_index_llm(model)) == ("fake-llm", "given", llm)
 
     def test_streams(self) -> None:
         llm = FakeLLM(["Close <think>no</think>it."])
