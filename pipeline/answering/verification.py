@@ -1,14 +1,12 @@
-"""Verification: find the source sentences that support each sentence of an answer, and cite them.
+"""Verification: find the source sentences that support a sentence of an answer.
 
-It works while the answer arrives, sentence by sentence. A number in brackets that the model wrote is a hint:
-a sentence cites what supports it, whether or not the model marked it. A sentence that nothing supports is
+A number in brackets that the model wrote is a hint: a sentence cites what supports it, whether or not it was
 marked. `docs/decisions/citation-verification.md` says how the weights were fitted and what they are worth.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,16 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pipeline.analysis import analyse, content_terms, leaf_terms
-from pipeline.answer import Citation, Passage, Support
-from pipeline.answering.citations import (
-    citation_of,
-    sentences_of,
-    with_markers,
-    without_links,
-    without_markers,
-)
+from pipeline.answer import Passage
 from pipeline.answering.literals import Literals, literals_of, missing_names, missing_numbers
-from pipeline.asking.translation import Translator
 from pipeline.finding.passages import passage_leaves
 from pipeline.finding.verdict import sigmoid
 from pipeline.models.base import Encoder
@@ -42,9 +32,6 @@ HINT = 0.15  # added to the scores of the source that the model named
 MOST_LEAVES = 3  # source sentences that one sentence of an answer may rest on
 WORTH_CITING = 0.3  # share of the sentence's words, weighted, that a second citation must add
 FEWEST_WORDS = 4  # a shorter line is a label
-REMEMBERED = 0.6  # share of a sentence's words that memories must have to stand for it
-EXACT = re.compile(r"(?<=\s)[A-Z][\w-]*|\S*\d\S*")  # names inside a sentence, numbers
-ENDED = re.compile(r"[.!?:|。！？][\"'”’)*_`\]]*$|```$|~~~$")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,88 +137,6 @@ def _leaf(number: int, passage: Passage, node: Node) -> Leaf:
     text = "\n".join([node.metadata.get("header", ""), node.text])
     terms = frozenset(leaf_terms(node)), frozenset(analyse(above))
     return Leaf(number, passage, node, *terms, f"{text}\n{above}")
-
-
-class CitedAnswer:
-    """An answer that is verified as it arrives: `text` is final, `pending` the raw text after it."""
-
-    def __init__(
-        self,
-        sources: Sources,
-        *,
-        file_hashes: Mapping[str, str],
-        remembered: Sequence[str] = (),
-        translator: Translator | None = None,
-    ) -> None:
-        self.sources = sources
-        self.text = self.pending = ""
-        self.citations: tuple[Citation, ...] = ()
-        self.support: tuple[Support, ...] = ()
-        self.translator, self._waits = translator, False
-        self._file_hashes = file_hashes
-        self._remembered = frozenset(content_terms(" ".join(remembered)))
-        self._markers: dict[str, int] = {}  # by the id of a source sentence
-
-    def add(self, piece: str) -> bool:
-        """Take the next piece of raw text; return whether it completed a sentence."""
-        self.pending += piece
-        pieces = [] if self._waits else sentences_of(self.pending)
-        if len(pieces) < 2 or self.pending[pieces[-1].start] in "[【":  # markers may follow the full stop
-            return False
-        if self.translator and self.translator.is_needed(self.pending[: pieces[-1].start]):
-            self._waits = True  # the model can translate once it has written everything
-            return False
-        self._verify(pieces[-1].start)
-        return True
-
-    def finish(self, *, cut_off: bool = False) -> None:
-        """Take the pending text as complete; where it was `cut_off`, its last sentence is not verified."""
-        pieces = sentences_of(self.pending)
-        is_cut = cut_off and pieces and not ENDED.search(self.pending.rstrip())
-        self._verify(pieces[-1].start if is_cut else len(self.pending))
-        self.text = (self.text + self._plain(self.pending)).rstrip()
-        self.pending = ""
-
-    def _verify(self, end: int) -> None:
-        """Verify the sentences of the pending text up to an offset, and move them to the final text."""
-        done, self.pending, position = self.pending[:end], self.pending[end:], 0
-        for piece in sentences_of(done):
-            self.text += done[position : piece.start]
-            self._add_sentence(self._plain(done[piece.start : piece.end]), piece.numbers)
-            position = piece.end
-        self.text += done[position:]
-
-    def _plain(self, text: str) -> str:
-        return without_links(without_markers(text), self.sources.text)
-
-    def _add_sentence(self, plain: str, numbers: Collection[int]) -> None:
-        start, translation = len(self.text), ""
-        is_checked = (bool(numbers) or states_something(plain)) and not self._is_remembered(plain)
-        if is_checked and self.translator and self.translator.is_needed(plain):
-            translation = self.translator.translated(plain)
-            is_checked = bool(translation)  # what could not be translated is not marked
-        if not is_checked:
-            self.text += plain
-            return
-        found = self.sources.judge(translation or plain, numbers)
-        markers = tuple(dict.fromkeys(map(self._marker, found.cited)))
-        self.text += with_markers(plain, markers)
-        end, supported = len(self.text), found.supported
-        self.support += (Support(start, end, markers, supported, found.score, found.missing, translation),)
-
-    def _marker(self, leaf: Leaf) -> int:
-        """The number of the citation of a source sentence, numbered in order of appearance."""
-        if leaf.node.node_id not in self._markers:
-            marker = self._markers[leaf.node.node_id] = len(self.citations) + 1
-            file_hash = self._file_hashes.get(leaf.node.metadata["source"], "")
-            self.citations += (citation_of([leaf.node], leaf.passage, marker=marker, file_hash=file_hash),)
-        return self._markers[leaf.node.node_id]
-
-    def _is_remembered(self, sentence: str) -> bool:
-        """Whether memories have most of a sentence's words, and all of its names and numbers."""
-        own, exact = content_terms(sentence), content_terms(" ".join(EXACT.findall(sentence)))
-        shared = len(self._remembered.intersection(own))
-        return self._remembered.issuperset(exact) and shared >= REMEMBERED * len(own) > 0
 
 
 def states_something(sentence: str) -> bool:

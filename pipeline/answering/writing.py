@@ -1,16 +1,26 @@
-"""Writing: the prompt of a turn, the model's text as it arrives, and its citations."""
+"""Writing: the prompt of a turn, the model's text as it arrives, and its citations, sentence by sentence."""
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
-from pipeline.answer import Answer, Message
+from pipeline.analysis import content_terms
+from pipeline.answer import Answer, Citation, Message, Support
+from pipeline.answering.citations import (
+    citation_of,
+    sentences_of,
+    with_markers,
+    without_links,
+    without_markers,
+)
 from pipeline.answering.prompts import CLOSEST_PARTS, Budget, Prompt, Source, build_prompt
 from pipeline.answering.quotes import choose_quotes
+from pipeline.answering.verification import Leaf, Sources, states_something
 from pipeline.asking.translation import Translator
 from pipeline.models.tokens import count_tokens
 from pipeline.steps.events import Emit, SentencesCited, ThoughtArrived, TokenArrived
@@ -18,7 +28,6 @@ from readers.dialects import display
 
 if TYPE_CHECKING:
     from pipeline.answering.turns import ChatParts, RunningTurn
-    from pipeline.answering.verification import CitedAnswer
     from pipeline.models.clients import LanguageModel
 
 MESSAGE_CUT = "The message is longer than the model can read: only its beginning was sent."
@@ -27,6 +36,91 @@ REPEATS = "The model began to repeat itself: its answer ends here."
 REPEATED, MOST_TIMES = 120, 2  # characters that a small model has written so often before it is stopped
 KEEP_EVERY_S = 1.0  # a kill loses so much of an answer
 LEAST_PROMPT_TOKENS = 512
+REMEMBERED = 0.6  # share of a sentence's words that memories must have to stand for it
+EXACT = re.compile(r"(?<=\s)[A-Z][\w-]*|\S*\d\S*")  # names inside a sentence, numbers
+ENDED = re.compile(r"[.!?:|。！？][\"'”’)*_`\]]*$|```$|~~~$")
+
+
+class CitedAnswer:
+    """An answer that is verified as it arrives: `text` is final, `pending` the raw text after it."""
+
+    def __init__(
+        self,
+        sources: Sources,
+        *,
+        file_hashes: Mapping[str, str],
+        remembered: Sequence[str] = (),
+        translator: Translator | None = None,
+    ) -> None:
+        self.sources = sources
+        self.text = self.pending = ""
+        self.citations: tuple[Citation, ...] = ()
+        self.support: tuple[Support, ...] = ()
+        self.translator, self._waits = translator, False
+        self._file_hashes = file_hashes
+        self._remembered = frozenset(content_terms(" ".join(remembered)))
+        self._markers: dict[str, int] = {}  # by the id of a source sentence
+
+    def add(self, piece: str) -> bool:
+        """Take the next piece of raw text; return whether it completed a sentence."""
+        self.pending += piece
+        pieces = [] if self._waits else sentences_of(self.pending)
+        if len(pieces) < 2 or self.pending[pieces[-1].start] in "[【":  # markers may follow the full stop
+            return False
+        if self.translator and self.translator.is_needed(self.pending[: pieces[-1].start]):
+            self._waits = True  # the model can translate once it has written everything
+            return False
+        self._verify(pieces[-1].start)
+        return True
+
+    def finish(self, *, cut_off: bool = False) -> None:
+        """Take the pending text as complete; where it was `cut_off`, its last sentence is not verified."""
+        pieces = sentences_of(self.pending)
+        is_cut = cut_off and pieces and not ENDED.search(self.pending.rstrip())
+        self._verify(pieces[-1].start if is_cut else len(self.pending))
+        self.text = (self.text + self._plain(self.pending)).rstrip()
+        self.pending = ""
+
+    def _verify(self, end: int) -> None:
+        """Verify the sentences of the pending text up to an offset, and move them to the final text."""
+        done, self.pending, position = self.pending[:end], self.pending[end:], 0
+        for piece in sentences_of(done):
+            self.text += done[position : piece.start]
+            self._add_sentence(self._plain(done[piece.start : piece.end]), piece.numbers)
+            position = piece.end
+        self.text += done[position:]
+
+    def _plain(self, text: str) -> str:
+        return without_links(without_markers(text), self.sources.text)
+
+    def _add_sentence(self, plain: str, numbers: Collection[int]) -> None:
+        start, translation = len(self.text), ""
+        is_checked = (bool(numbers) or states_something(plain)) and not self._is_remembered(plain)
+        if is_checked and self.translator and self.translator.is_needed(plain):
+            translation = self.translator.translated(plain)
+            is_checked = bool(translation)  # what could not be translated is not marked
+        if not is_checked:
+            self.text += plain
+            return
+        found = self.sources.judge(translation or plain, numbers)
+        markers = tuple(dict.fromkeys(map(self._marker, found.cited)))
+        self.text += with_markers(plain, markers)
+        end, supported = len(self.text), found.supported
+        self.support += (Support(start, end, markers, supported, found.score, found.missing, translation),)
+
+    def _marker(self, leaf: Leaf) -> int:
+        """The number of the citation of a source sentence, numbered in order of appearance."""
+        if leaf.node.node_id not in self._markers:
+            marker = self._markers[leaf.node.node_id] = len(self.citations) + 1
+            file_hash = self._file_hashes.get(leaf.node.metadata["source"], "")
+            self.citations += (citation_of([leaf.node], leaf.passage, marker=marker, file_hash=file_hash),)
+        return self._markers[leaf.node.node_id]
+
+    def _is_remembered(self, sentence: str) -> bool:
+        """Whether memories have most of a sentence's words, and all of its names and numbers."""
+        own, exact = content_terms(sentence), content_terms(" ".join(EXACT.findall(sentence)))
+        shared = len(self._remembered.intersection(own))
+        return self._remembered.issuperset(exact) and shared >= REMEMBERED * len(own) > 0
 
 
 def prompt_for(turn: RunningTurn, parts: ChatParts) -> Prompt:
@@ -52,8 +146,6 @@ def prompt_for(turn: RunningTurn, parts: ChatParts) -> Prompt:
 
 def cited_answer(turn: RunningTurn, parts: ChatParts, sources: Sequence[Source]) -> CitedAnswer:
     """Return an empty answer that may cite these sources; sentences with the user's own words need none."""
-    from pipeline.answering.verification import CitedAnswer, Sources  # takes a while: quotes do without
-
     search, recalled = parts.hybrid_search, turn.recollection.all
     said = parts.memory.said_by_user([item.id for item in recalled]) if parts.memory else ()
     passages = {source.number: source.passage for source in sources}

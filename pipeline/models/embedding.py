@@ -1,4 +1,4 @@
-"""Embeddings on this machine, bundled or by sentence-transformers; and the choice of an encoder by name."""
+"""Embedding models: the bundled one, by sentence-transformers, and on a server; and the choice by name."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 from pipeline.errors import ConfigurationError, ModelUnavailable
 from pipeline.models.base import MOST_TOKENS, USUAL_TOKENS, Encoder, ModelChoice, prefixes
+from pipeline.models.failures import Server, translate
 from pipeline.models.onnx import (
     BUNDLED_FOLDER,
     BUNDLED_NAME,
@@ -20,6 +21,7 @@ from pipeline.models.onnx import (
 from pipeline.options import ModelServerOptions
 from pipeline.redaction import without_password
 
+MOST_CHARACTERS = 2000  # of a text: 8,000 bytes, so within OpenAI's 8,191 tokens; Ollama cuts to its limit
 INSTALL = "Install it with: pip install 'athena-docs[hf]'"
 
 
@@ -84,6 +86,43 @@ class SentenceTransformerEncoder(Encoder):
         return model
 
 
+class RemoteEncoder(Encoder):
+    """An embedding model on a server. Its fingerprint is the prefix of passages, which its vectors depend on.
+
+    Nothing is sent before its first use. Raises `ModelUnavailable` for OpenAI without a key or its package.
+    """
+
+    def __init__(self, provider: str, model: str, *, options: ModelServerOptions) -> None:
+        self.server = Server.of(provider, model, options)
+        super().__init__(self.server.name)
+        self._query_prefix, self.fingerprint = prefixes(model)
+        self._key = options.openai_api_key or "none"  # the client insists on one
+
+    @cached_property
+    def _client(self) -> Any:
+        import httpx
+        import ollama
+
+        http = self.server.http()
+        if self.server.provider == "ollama":
+            return ollama.Client(self.server.url, **http)
+        import openai
+
+        client = httpx.Client(**http)
+        return openai.OpenAI(api_key=self._key, base_url=self.server.url, http_client=client)
+
+    def _rows(self, texts: list[str], *, is_query: bool) -> Any:
+        prefix, model = self._query_prefix if is_query else self.fingerprint, self.server.model
+        cut = [(prefix + text)[:MOST_CHARACTERS] or " " for text in texts]  # servers refuse empty texts
+        try:
+            if self.server.provider == "ollama":
+                return self._client.embed(model, cut, truncate=True).embeddings
+            rows = self._client.embeddings.create(model=model, input=cut, encoding_format="float").data
+            return [row.embedding for row in sorted(rows, key=lambda row: row.index)]
+        except Exception as error:
+            raise translate(error, server=self.server, begun=False) from error
+
+
 def load_model(kind: str, name: str) -> Any:
     """Load a sentence-transformers model of a class by name or folder; raises `ModelUnavailable`."""
     fix = "Check the name and the network, or give a folder that holds the model."
@@ -112,8 +151,6 @@ def choose_encoder(name: str, *, options: ModelServerOptions) -> tuple[Encoder, 
         fix = "Use auto, a sentence-transformers name, ollama/NAME or openai/NAME."
         raise ConfigurationError(f"ATHENA_EMBEDDING_MODEL is '{name}', which names no model.", fix)
     elif provider in ("ollama", "openai"):
-        from pipeline.models.remote_embedding import RemoteEncoder
-
         encoder = remote = RemoteEncoder(provider, model, options=options)
         place = f"at {without_password(remote.server.url)}"
     else:

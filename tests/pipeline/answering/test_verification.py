@@ -11,7 +11,8 @@ import pytest
 from pipeline.analysis import embedding_text
 from pipeline.answer import Passage
 from pipeline.answering.citations import without_markers
-from pipeline.answering.verification import CitedAnswer, Sources, states_something
+from pipeline.answering.verification import Sources, states_something
+from pipeline.answering.writing import CitedAnswer
 from pipeline.models.embedding import OnnxEncoder
 from pipeline.stores.embedded import EmbeddedStore
 from readers.cutting import SentenceCutter

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.errors import ModelError, ModelTimeout, ModelUnavailable
 from pipeline.models.base import prefixes
-from pipeline.models.remote_embedding import MOST_CHARACTERS, RemoteEncoder
+from pipeline.models.embedding import MOST_CHARACTERS, RemoteEncoder
 from pipeline.options import ModelServerOptions
 from tests.servers import DIMENSIONS, ModelServer, OllamaServer, OpenAIServer, embedding
 
