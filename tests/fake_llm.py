@@ -1,10 +1,11 @@
-"""A language model that says what it is told to and records what it was asked."""
+"""Language models that say what they are told to; `FakeLLM` records what it was asked."""
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from llama_index.core.base.llms.types import (
@@ -18,6 +19,9 @@ from llama_index.core.base.llms.types import (
 )
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.llms import CustomLLM
+
+from pipeline.models.clients import Piece
+from pipeline.models.failures import Server
 
 FakeReply = str | Exception | Callable[[str], str]
 
@@ -86,3 +90,17 @@ class FakeLLM(CustomLLM):
 
     def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponseGen:
         raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class PiecesModel:
+    """A model of ours that writes these pieces, and says at the end why it ended."""
+
+    pieces: Sequence[str]
+    reason: str = ""
+    server = Server("local", "", "pieces", 1.0)
+
+    async def stream(self, *_: object) -> AsyncIterator[Piece]:
+        for piece in self.pieces:
+            yield Piece(piece)
+        yield Piece(finish_reason=self.reason)

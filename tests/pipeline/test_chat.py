@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import AsyncIterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import pytest
@@ -17,8 +15,6 @@ from pipeline.answering.prompts import ASK
 from pipeline.answering.replies import MAY_NOT_ANSWER
 from pipeline.answering.turns import NOT_STORED
 from pipeline.errors import AthenaError, StoreError, UnknownConversation
-from pipeline.models.clients import Piece
-from pipeline.models.failures import Server
 from pipeline.retrieve import RetrievalOptions
 from pipeline.steps.events import (
     AnswerFinished,
@@ -32,7 +28,7 @@ from pipeline.steps.events import (
 )
 from pipeline.stores.conversations import Conversations
 from pipeline.stores.embedded import EmbeddedStore
-from tests.fake_llm import FakeLLM
+from tests.fake_llm import FakeLLM, PiecesModel
 from tests.pipeline.chat_runs import CONNECT, PERSONA, NewChat, failing, steps_of, stop_after
 from tests.pipeline.searching import FILES, RETRIEVING, make_search, the_step
 
@@ -42,19 +38,6 @@ QUERY = f'{{"queries": ["{QUESTION}"]}}'
 REPLY = "The fan hums at 4000 rpm [1]. A broken fan shows OFFLINE [1]."
 CITED = "The fan hums at 4000 rpm [1]. A broken fan shows OFFLINE [2]."
 LONG = "It hums at 4000 rpm [1]. " + " ".join(map(str, range(300)))
-
-
-@dataclass(frozen=True)
-class Ending:
-    """A model that says at the end of its stream why it ended."""
-
-    reply: str
-    reason: str
-    server: Server = field(default=Server("local", "", "ending", 1.0))
-
-    async def stream(self, *_: object) -> AsyncIterator[Piece]:
-        yield Piece(self.reply)
-        yield Piece(finish_reason=self.reason)
 
 
 def assert_exact(answer: Answer) -> None:
@@ -190,7 +173,7 @@ def test_sentences_are_cited_while_the_answer_arrives(new_chat: NewChat) -> None
 def test_an_answer_that_was_cut_off_is_said_and_its_last_sentence_is_not_checked(
     new_chat: NewChat, reason: str, checked: int
 ) -> None:
-    llm = Ending("The cabin fan hums at 4000 rpm [1]. Bananas are yellow all", reason)
+    llm = PiecesModel(["The cabin fan hums at 4000 rpm [1]. Bananas are yellow all"], reason)
     answer = new_chat(llm=llm).answer(QUESTION)
     assert len(answer.support) == checked
     assert any("ATHENA_MAX_ANSWER_TOKENS" in notice for notice in answer.notices) is (reason == "length")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
@@ -17,12 +15,12 @@ from hypothesis import strategies as st
 from pipeline.answer import Message
 from pipeline.errors import ModelError, ModelTimeout, ModelUnavailable
 from pipeline.llamaindex.llms import GivenModel, language_model_of, llama_index_llm
-from pipeline.models.clients import LanguageModel, OllamaModel, OpenAIModel, Piece, Schema
+from pipeline.models.clients import LanguageModel, OllamaModel, OpenAIModel, Piece
 from pipeline.models.failures import Server
 from pipeline.models.generation import ChatStream, complete
 from pipeline.options import LanguageModelOptions
 from pipeline.redaction import hide
-from tests.fake_llm import FakeLLM
+from tests.fake_llm import FakeLLM, PiecesModel
 from tests.scripted_server import HANG, ScriptedServer, Sent, chunk, said, sse, told
 
 KEY = "sk-9f8e7d6c5b4a/39"
@@ -126,18 +124,6 @@ THOUGHTS: dict[str, tuple[str, tuple[bytes, ...]]] = {
 def test_thoughts_are_no_part_of_the_answer(kind: str, body: tuple[bytes, ...]) -> None:
     stream = read(kind, body)
     assert (stream.text, stream.thinking) == ("B7.", "hm")
-
-
-@dataclass
-class PiecesModel:
-    """A model that writes these pieces."""
-
-    server = Server("local", "", "pieces", 1.0)
-    pieces: Sequence[str]
-
-    async def stream(self, messages: Sequence[Message], schema: Schema | None) -> AsyncIterator[Piece]:
-        for piece in self.pieces:
-            yield Piece(piece)
 
 
 @given(st.lists(st.text("<>/think` aé", max_size=9), max_size=12))
