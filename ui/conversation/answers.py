@@ -41,7 +41,6 @@ def stored_html(
     *notices, why = answer.notices if failed else (*answer.notices, "")
     problem, fix = (failure.error.problem, failure.error.fix) if failure else (why, "")
     parts = [
-        _recalled(answer, memories),
         _calls(answer.steps),
         _thoughts(data_of(answer.steps, "generate").get("thinking", "")),
         tag(
@@ -53,6 +52,7 @@ def stored_html(
             _failure(problem, fix) if failed else "",
             class_=f"answer {kind_of(answer)}",
         ),
+        _recalled(answer, memories),
     ]
     return _question(answer.question) + "".join(parts)
 
@@ -67,10 +67,10 @@ def running_html(now: RunSnapshot, *, consent: str = "") -> str:
     parts = [
         _calls(now.steps),
         _thoughts(now.thoughts),
-        _found(found),
         consent,
         tag("div", text, ended, failure, class_="answer"),
         _working(now) if now.working else "",
+        _found(found),  # last: where the answer ends, nothing above it moves
     ]
     return _question(now.question) + "".join(parts)
 

@@ -90,7 +90,7 @@ def test_a_running_turn_shows_what_it_found_and_can_be_stopped() -> None:
 def test_memory_is_shown_apart_and_what_was_forgotten_says_so() -> None:
     answer = answered(recalled=("a", "gone"))
     html = stored_html(answer, {"a": "<Ada> works here"})
-    assert html.index("From memory") < html.index("blockquote")
+    assert html.index("blockquote") < html.index("From memory")
     assert "&lt;Ada&gt;" in html and "(forgotten)" in html
 
 
