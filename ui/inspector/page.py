@@ -85,8 +85,7 @@ def why_not(turn: Turn) -> None:
         sections = store.document(source).sections
         paths = [" > ".join(section.metadata["heading_path"]) for section in sections]
         heading = st.selectbox("Its section", paths, key=f"in-{source}")
-        hypothesis = data_of(turn.answer.steps, "embed").get("hypothesis", "")
-        found = _search(turn.answer, options_of(turn.answer), hypothesis, ranks=None)
+        found = _search(turn.answer, options_of(turn.answer), ranks=None)
         reason = why(found, store=store, source=source, heading=heading or "")
     except AthenaError as error:
         st.error(plain(str(error)))
@@ -123,10 +122,9 @@ def what_if(turn: Turn) -> None:
     if not searched:
         st.caption("Change a setting and search again to compare both rankings. Nothing is stored.")
         return
-    hypothesis = data_of(turn.answer.steps, "embed").get("hypothesis", "")
     try:
-        then = _search(turn.answer, before, hypothesis)
-        now = _search(turn.answer, options, hypothesis)
+        then = _search(turn.answer, before)
+        now = _search(turn.answer, options)
     except AthenaError as error:
         st.error(plain(str(error)))
         return
@@ -147,14 +145,12 @@ def _controls(now: RetrievalOptions) -> RetrievalOptions:
     return now.but(alpha=alpha, top_k=top_k, rerank=rerank, merge_up=merge_up)
 
 
-def _search(
-    answer: Answer, options: RetrievalOptions, hypothesis: str, *, ranks: int | None = KEPT_RANKS
-) -> Retrieval:
+def _search(answer: Answer, options: RetrievalOptions, *, ranks: int | None = KEPT_RANKS) -> Retrieval:
     """Search again for the answer's question."""
     return process.athena().hybrid_search.search(
         answer.condensed_question or answer.question,
         options=options,
-        hypothesis=hypothesis,
+        hypothesis=data_of(answer.steps, "embed").get("hypothesis", ""),
         ranks=ranks,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -10,7 +11,7 @@ import streamlit as st
 from pipeline.models.llm import OTHER_MODEL, pull_model
 from ui.shared import process
 from ui.shared.jobs import Job, jobs, show_job
-from ui.shared.process import look_for_models
+from ui.shared.process import answering_model, look_for_models
 from ui.shared.state import entered
 from ui.shared.words import plain
 
@@ -43,17 +44,17 @@ def installed_models(url: str) -> list[Installed] | None:
     return sorted(chatting, key=lambda one: (one.size, one.name))
 
 
-def ollama_models() -> None:
-    """Draw Ollama's models with their sizes, and the field that pulls another."""
+def ollama_models(found: Sequence[Installed] | None) -> None:
+    """Draw Ollama's models with their sizes, and the field that pulls another; None if it does not answer."""
     url = process.settings().ollama_url
-    st.markdown("**Models of Ollama**")
-    found = installed_models(url)
+    st.markdown("**Ollama's models**")
     if found is None:
         st.caption(plain(f"Ollama does not answer at {url}. Install and start it, or change its address."))
-        st.button("Look again", icon=":material/sync:", key="look-again", on_click=look_for_models)
+        st.button("Look again", icon=":material/sync:", key="look-again")
         return
     for one in found:
-        used = " · :material/check: in use" if process.settings().llm == f"ollama/{one.name}" else ""
+        in_use = f"ollama/{one.name}" in (process.settings().llm, answering_model())
+        used = " · :material/check: in use" if in_use else ""
         st.markdown(f"{plain(one.name)} :small[{one.size / GIGABYTE:.1f} GB{used}]")
     if not found:
         st.caption("No model is installed. To start with, pull llama3.2 (2 GB).")

@@ -15,7 +15,7 @@ from athena.usage import TOTAL, UsageKey, UsageRow
 from athena.usage import usage as count
 from pipeline.errors import AthenaError
 from pipeline.redaction import without_password
-from ui.settings.ollama import ollama_models
+from ui.settings import ollama
 from ui.shared import messages, process
 from ui.shared.process import answering_model, chosen_model, look_for_models
 from ui.shared.state import kept
@@ -46,13 +46,16 @@ def page() -> None:
     """Draw the page."""
     settings = process.settings()
     open_to_change = changeable(settings)
+    installed = ollama.installed_models(settings.ollama_url)
+    if installed is None:
+        look_for_models()  # Ollama may have gone since it was last looked for
     with st.container(key="page"), st.container(key="settings", width=FORM_PX):
         st.header("Settings", anchor=False)
         st.subheader("Language model", anchor=False)
         _what_answers()
         st.caption(FOR_EVERYBODY)
         _model_form(settings, open_to_change)
-        ollama_models()
+        ollama.ollama_models(installed)
         usage()
 
 
@@ -180,12 +183,14 @@ def usage() -> None:
                                         format_func=str.capitalize, label_visibility="collapsed")  # fmt: skip
     found = count(conversations, by)
     total = found.pop(TOTAL)
+    known = {name: value for name, value in cells(total).items() if value != UNKNOWN}
     with sums:
-        for name, value in cells(total).items():
+        for name, value in known.items():
             st.metric(name, value, width="content")
     if total.estimated:
         st.caption(ESTIMATED)
-    st.dataframe([{by.capitalize(): key, **cells(row)} for key, row in found.items()], hide_index=True)
+    rows = [{by.capitalize(): key, **cells(row)} for key, row in found.items()]
+    st.dataframe(rows, column_order=[by.capitalize(), *known], hide_index=True)
 
 
 def cells(row: UsageRow) -> dict[str, str]:
