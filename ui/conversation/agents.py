@@ -20,7 +20,7 @@ from pipeline.words import harmless
 from ui.shared import process
 from ui.shared.markdown import icon, tag
 from ui.shared.process import answering_model
-from ui.shared.state import kept
+from ui.shared.state import shared
 
 if TYPE_CHECKING:
     from agent import Agent, AgentTool
@@ -28,13 +28,6 @@ if TYPE_CHECKING:
 ANSWER, AGENT = "Answer", "Agent"
 POLL_S = 0.2
 LONGEST_WAIT_S = 600.0  # for the user's permission: the window may be closed
-
-
-@dataclass(slots=True)
-class Switched:
-    """Whether this session asks the agent."""
-
-    on: bool = False
 
 
 @dataclass(slots=True)
@@ -93,7 +86,7 @@ def _permitted(
 
 def agent_of_conversation(conversation_id: str) -> Agent | None:
     """Return the agent that answers in a conversation; None if it is off, or no model is connected."""
-    if not (kept(Switched).on and answering_model()):
+    if not (shared().agent and answering_model()):
         return None
     waiting = _waiting()
 
@@ -110,10 +103,10 @@ def agent_bar(*, working: bool) -> None:
     """Draw the switch between an answer and an agent, if a model is connected."""
     if not answering_model():
         return
-    now = AGENT if kept(Switched).on else ANSWER
+    now = AGENT if shared().agent else ANSWER
     picked = st.segmented_control("Who answers", [ANSWER, AGENT], default=now, key=f"who-{now}",
                                   required=True, disabled=working, label_visibility="collapsed",
                                   help="The agent calls tools before it answers.")  # fmt: skip
     if picked != now:
-        kept(Switched).on = picked == AGENT
+        shared().agent = picked == AGENT
         st.rerun()

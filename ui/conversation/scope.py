@@ -56,7 +56,8 @@ def scope_bar(conversation: Conversation | None, documents: Sequence[DocumentInf
                 on_tick=lambda ticked: set_scope(conversation, globs_of(documents, ticked)),
             )
     if scope:
-        names = [path.removesuffix(IN).rpartition(IN)[2] for path in ticked]
+        has_folders = any(glob.endswith("/") for glob in scope)  # else each document is named
+        names = [path.removesuffix(IN).rpartition(IN)[2] for path in ticked if has_folders]
         chosen = only_in(names or scope).removeprefix("only ")
         st.button(plain(chosen), type="tertiary", icon=":material/close:", key=f"everywhere-{at}",
                   help="Ask everywhere", on_click=set_scope, args=(conversation, ()))  # fmt: skip

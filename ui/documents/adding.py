@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from athena.reading import MAX_UPLOAD_MB
 from pipeline.errors import AthenaError
 from pipeline.ingest import left_out_summary
 from pipeline.ingesting.uploads import Accepted, UploadedFile
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from pipeline.stores.base import DocumentInfo
 
 TITLES = [known.title for known in FORMATS]
-WHAT = f"{', '.join(TITLES[:-1])} or {TITLES[-1]} files"
+WHAT = f"{', '.join(TITLES[:-1])} or {TITLES[-1]} files, up to {MAX_UPLOAD_MB} MB each"
 SHOWN = 20  # files, or messages, that are shown of many
 RUNNING = "Documents are still being indexed. Wait until that is done, or stop it first."
 

@@ -73,6 +73,7 @@ class SharedState:
 
     conversation: str = ""  # "" = a new one
     evidence: OpenEvidence | None = None  # None = the pane is closed
+    agent: bool = False  # whether the agent is asked
     working: str = ""  # the conversation, if its answer or title was being written when the sidebar was drawn
 
 
