@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Opener
+from tests.browser.looks import GROUNDS
 from tests.browser.pages import box
 
 AXE = files("axe_playwright_python").joinpath("axe.min.js")
@@ -22,7 +23,6 @@ PAGES = (
     "/mission?level=mixture",
 )
 SIZES = ((1280, 800), (390, 844))
-GROUNDS = {"light": "rgb(251, 250, 248)", "dark": "rgb(18, 22, 27)"}
 FINGER = 40  # px
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -119,6 +120,11 @@ def asked(app: AppTest, question: str) -> str:
     app.run()
     assert not app.exception
     return conversation
+
+
+def until(holds: Callable[[], bool]) -> bool:
+    """Wait for up to ten seconds; return whether it came to hold."""
+    return any(holds() or threading.Event().wait(0.05) for _ in range(200))
 
 
 def words(app: AppTest) -> str:

@@ -13,6 +13,7 @@ from pipeline.errors import ModelUnavailable
 from pipeline.ingest import IngestReport, Progress
 from pipeline.steps.events import AnswerFinished, StepStarted, TokenArrived
 from pipeline.stores.turns import Turn
+from tests.ui.conftest import until
 from tests.ui.conversation.scripted import SECONDS, Scripted
 from ui.conversation import talk
 from ui.conversation.runner import ENDED_KEPT, Run, Runner
@@ -35,10 +36,10 @@ def test_shows_the_running_step_and_what_arrived() -> None:
     step = StepStarted("search", "Searching 12 sentences")
     run = Run("Why?")
     run.answer(Scripted([step, gate, AnswerFinished(answer()), title]))
-    _until(lambda: run.snapshot().step == "Searching 12 sentences")
+    assert until(lambda: run.snapshot().step == "Searching 12 sentences")
     assert run.snapshot().working and not run.naming
     gate.set()
-    _until(lambda: run.naming)
+    assert until(lambda: run.naming)
     assert (run.snapshot().step, run.working) == ("", False)
     title.set()
     assert run.wait(SECONDS) and not run.naming
@@ -47,7 +48,7 @@ def test_shows_the_running_step_and_what_arrived() -> None:
 def test_stopping_keeps_the_partial_text() -> None:
     run = Run("Why?")
     run.answer(Scripted([TokenArrived("It "), threading.Event()]))
-    _until(lambda: run.snapshot().text == "It ")
+    assert until(lambda: run.snapshot().text == "It ")
     run.stop.set()
     assert run.wait(SECONDS)
     assert (run.snapshot().text, run.snapshot().failure, run.snapshot().working) == ("It ", None, False)
@@ -128,15 +129,6 @@ def test_a_job_has_bars_and_can_be_stopped() -> None:
     assert job.wait(SECONDS) and job.report is report and job.error is None
     jobs().dismiss()
     assert jobs().current is None
-
-
-def _until(condition: Callable[[], bool]) -> None:
-    limit = threading.Event()
-    for _ in range(500):
-        if condition():
-            return
-        limit.wait(0.01)
-    raise AssertionError("the condition did not come true")
 
 
 def test_a_turn_whose_other_version_was_refused_is_shown_as_it_was() -> None:

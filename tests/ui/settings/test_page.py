@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
@@ -17,7 +16,7 @@ from athena.usage import UsageRow
 from pipeline.answer import Usage
 from pipeline.errors import ModelError
 from tests.servers import OpenAIServer
-from tests.ui.conftest import VALVES, answered, words
+from tests.ui.conftest import VALVES, answered, until, words
 from ui.settings import ollama
 from ui.settings.ollama import Installed
 from ui.settings.page import cells
@@ -120,12 +119,8 @@ def test_a_pull_that_fails_says_why(
     app = run_app(open_to_change, page="settings")
     app.text_input(key="pull-name").set_value("wrong")
     submit(app, "Pull")
-    assert _until(lambda: not jobs("pulling").working)
+    assert until(lambda: not jobs("pulling").working)
     assert "Check its name" in words(app.run())
-
-
-def _until(holds: Callable[[], bool]) -> bool:
-    return any(holds() or threading.Event().wait(0.05) for _ in range(200))
 
 
 def test_usage_counts_and_leaves_out_what_is_not_known(athena: Athena, run_app: Run) -> None:
