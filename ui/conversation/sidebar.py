@@ -69,7 +69,7 @@ def _conversations() -> bool:
     with st.container(key="conversations"):
         if not found:
             st.caption(
-                "No conversation contains these words." if words else "Your conversations are listed here."
+                "No conversation contains these words." if words else "Your conversations appear here."
             )
         for name, infos in by_day(found[:PAGE], today=datetime.now().astimezone().date()):
             st.caption(name)

@@ -63,8 +63,8 @@ def _listed(documents: Sequence[DocumentInfo], *, busy: bool) -> None:
     chosen = kept(Chosen)
     ticked = documents_below(documents, chosen.paths)
     with st.container(horizontal=True, vertical_alignment="center", key="documents-bar"):
-        query = st.text_input("Search documents", key="documents-search", placeholder="Name or title",
-                              label_visibility="collapsed", icon=":material/search:")  # fmt: skip
+        query = st.text_input("Search documents", key="documents-search", icon=":material/search:",
+                              placeholder="Search name or title", label_visibility="collapsed")  # fmt: skip
         if ticked:
             st.caption(f"{counted(len(ticked), 'document')} chosen", width="content")
             if st.button("Ask these", icon=":material/forum:", key="ask-chosen"):

@@ -40,8 +40,9 @@ LINE = {"type": "line", "interpolate": "monotone", "strokeWidth": 2.5}
 CIRCLE = {"type": "circle", "size": 420, "opacity": 1}
 RANK = {"type": "text", "color": "#ffffff", "fontSize": 11}
 LOW = {"condition": {"test": f"datum.place > {DEPTH}", "value": "…"}}  # circles that stand on one another
-AXIS = {"ticks": False, "domain": False, "grid": False}
 NAME_PX = 150  # of a section's name beside the chart, also on a phone
+AXIS = {"ticks": False, "domain": False, "grid": False, "labelLimit": NAME_PX}
+LABELS = {"light": "#5c5a54", "dark": "#c9d1d9"}  # colours of names, which Streamlit's are too faint for
 
 
 def step_boxes(steps: Sequence[Step]) -> View:
@@ -167,13 +168,14 @@ def draw_chart(found: Ranks, *, key: str) -> None:
         one.node_id: " › ".join([one.metadata["source"], *one.metadata["heading_path"]]) for one in stored
     }
     spec = chart(rank_rows(replace(found, places={**named, **found.places})), [*found.columns])
+    spec["config"] = {"axis": {"labelColor": LABELS[st.context.theme.type or "light"]}}
     st.vega_lite_chart(spec=spec, key=key, alt="Ranks of sections from list to list")
 
 
 def chart(rows: Sequence[View], columns: Sequence[str]) -> View:
     """Return a Vega-Lite chart of the rows: a line for each section, a circle for each of its ranks."""
     names = {row["place"]: row["label"] for row in rows if "label" in row}
-    beside = {"values": [*names], "labelExpr": f"{json.dumps(names)}[datum.value]", "labelLimit": NAME_PX}
+    beside = {"values": [*names], "labelExpr": f"{json.dumps(names)}[datum.value]"}
     x = {
         "field": "column",
         "type": "nominal",

@@ -33,7 +33,7 @@ def in_labels(text: str) -> str:
 
     def label(found: re.Match[str]) -> str:
         setting, value = found[2].lower(), found[3]
-        name = LABELS.get(setting, setting.replace("_", " "))
+        name = LABELS.get(setting, setting.removesuffix("_s").replace("_", " "))
         return f"“{name}” to {value}" if value else f"“{name}”"
 
     return VARIABLE.sub(label, text)
