@@ -34,9 +34,10 @@ JUST_SO_YOU_KNOW = "Just so you know (about me, not documentation):"
 IDENTITY = "What always holds for you:"
 LEFT = "Earlier in this conversation, in short:"
 # Small models keep to what stands last.
-ASK = "Answer briefly, only with what the documentation above says, in its own words."
+ORDER = "first the answer in one sentence, then the steps or values that belong to it."
+ASK = f"Answer only with what the documentation above says, in its own words: {ORDER}"
 ASK_BOTH = (
-    "Answer briefly, only with what the documentation and what you remember about me say, in their own words."
+    f"Answer only with what the documentation and what you remember about me say, in their own words: {ORDER}"
 )
 ASK_IN = "Answer briefly, in {language}, only with what the documentation above says."
 ASK_FAR = (
@@ -96,9 +97,9 @@ def build_prompt(
     language: str = "",
     far: bool = False,
 ) -> Prompt:
-    """Build the prompt within a token budget; parts of the passages stand again, close to the question.
+    """Build the prompt within a token budget; the best source, and parts of it again, stand last.
 
-    A 1.5B model finds the fact for a tenth more questions so (`docs/decisions/answers.md`). It answers in
+    A 1.5B model finds more facts close to the question (`docs/decisions/answers.md`). It answers in
     another `language` than the documents' where that is named, and says where a question is `far` from them.
     """
     word = secrets.token_hex(WORD_BYTES)
@@ -113,7 +114,7 @@ def build_prompt(
     again = again if 2 * count_tokens(again) <= share else ""
     most = min(budget.sources, share - count_tokens(again))  # what was selected has its own room
     sources = number_sources(passages, budget=most, word=word)
-    text = "\n\n".join([*(source.text for source in sources), *([again] if sources and again else [])])
+    text = "\n\n".join([*(source.text for source in sources[::-1]), *([again] if sources and again else [])])
     kept = fitting_history(history, budget=budget.history, room=room - count_tokens(text))
     last = Message("user", ending(text, asked))
     return Prompt((Message("system", header), *kept, last), tuple(sources), asked != message)

@@ -137,7 +137,7 @@ def test_a_document_adds_no_source_closes_none_and_forges_no_citation(texts: lis
     system, asked = prompt.messages
     found, again = BLOCK.findall(asked.text), CLOSEST_BLOCK.findall(asked.text)
     assert len(again) == 1 and not any(piece.numbers for piece in sentences_of(again[0]))
-    assert [int(number) for number, _, _ in found] == list(range(1, len(prompt.sources) + 1))
+    assert [int(number) for number, _, _ in found[::-1]] == list(range(1, len(prompt.sources) + 1))
     assert len({word for _, word, _ in found}) == 1
     for _, _, inside in found:  # as a model copies it
         assert not any(piece.numbers for piece in sentences_of(inside))
