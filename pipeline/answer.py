@@ -36,19 +36,17 @@ class Passage:
     merged: bool
     score: float  # 0..1, the order of the results
     rerank_score: float | None = None  # 0..1, the cross-encoder's, where one is available
-    members: tuple[str, ...] = ()  # ids of the sections that a parent stands for; () = itself alone
-    member_scores: tuple[float, ...] = ()  # the score that each of them had itself; 0 where it was not found
+    members: Mapping[str, float] = field(default_factory=dict)
+    """Sections that a parent stands for, by id, in order: the score that each had itself, 0 if not found."""
 
     @property
     def section_ids(self) -> tuple[str, ...]:
         """The sections whose sentences are in it, in the document's order."""
-        return self.members or (self.section.node_id,)
+        return tuple(self.members) or (self.section.node_id,)
 
     def score_of(self, section_id: str) -> float:
         """The score that one of its sections had by itself; 0 where only its parent brought it."""
-        if not self.members:
-            return self.score
-        return dict(zip(self.members, self.member_scores, strict=True)).get(section_id, 0.0)
+        return self.members.get(section_id, 0.0) if self.members else self.score
 
     @property
     def whole(self) -> bool:

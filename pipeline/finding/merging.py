@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
-from itertools import permutations
 
 from pipeline.answer import Passage
 from pipeline.errors import UnknownDocument
 from pipeline.nodes import Node, StoredNode
 from pipeline.steps.records import Step
-from pipeline.stores.base import DocumentStore
+from pipeline.stores.base import DocumentStore, StoredDocument
 
 MIN_CHILDREN, MIN_SHARE = 2, 0.5  # of the children, in order to merge them into their parent
 INTRODUCTION = 600  # characters; a longer text of a heading stands by itself
@@ -37,10 +37,11 @@ def merge_up(step: Step, passages: list[Passage], store: DocumentStore) -> list[
         found = {_heading(passage.section) for passage in passages[: step.data["within"]]}
         children = {child for child in found if heading in (child, child[:-1])}
         if len(children) >= MIN_CHILDREN:
-            passages = _merged(passages, heading, len(children), store)
+            with suppress(UnknownDocument):
+                passages = _merged(passages, heading, len(children), store.document(heading[0]))
     step.data["parents"] = [
         {"section_id": one.section.node_id, "heading_path": one.section.metadata["heading_path"],
-         "members": one.members}
+         "members": tuple(one.members)}
         for one in passages if one.members
     ]  # fmt: skip
     return passages
@@ -50,19 +51,15 @@ def _heading(section: Node) -> Heading:
     return (section.metadata["source"], *section.metadata["heading_path"])
 
 
-def _merged(passages: list[Passage], heading: Heading, found: int, store: DocumentStore) -> list[Passage]:
-    """Return the passages with a parent in the place of its first one, which keeps its id and its scores.
+def _merged(passages: list[Passage], heading: Heading, found: int, document: StoredDocument) -> list[Passage]:
+    """Return the passages with a parent in the place of its first one.
 
     They stay as they are if the `found` children are too few, or the parent is too long or has changed.
     """
-    try:
-        document = store.document(heading[0])
-    except UnknownDocument:
-        return passages
     own = [n for n, one in enumerate(document.sections) if _heading(one)[: len(heading)] == heading]
     family = document.sections[own[0] : own[-1] + 1] if own else ()
-    ids = tuple(section.node_id for section in family)
-    inside = [passage for passage in passages if {*ids}.issuperset(passage.section_ids)]
+    ids = {section.node_id for section in family}
+    inside = [passage for passage in passages if ids.issuperset(passage.section_ids)]
     if not inside or not is_merged(found, len({_heading(one)[: len(heading) + 1] for one in family})):
         return passages
     if len(document.text[family[0].start_char_idx : family[-1].end_char_idx].split()) > MOST_WORDS:
@@ -75,24 +72,22 @@ def join_introductions(passages: Sequence[Passage], store: DocumentStore) -> lis
 
     An introduction says that there are three methods; the section below it has the first of them.
     """
-    joined = list(passages)
-    for upper, lower in permutations(passages, 2):
-        above, below = _heading(upper.section), _heading(lower.section)
-        pair = [passage for passage in joined if passage is upper or passage is lower]
-        if len(pair) < 2 or above == below or below[: len(above)] != above:
+    places = {(one.section.metadata["source"], one.section.metadata.get("order")): one for one in passages}
+    joined = [*passages]
+    for upper in passages:
+        above, begin = _heading(upper.section), upper.section.metadata.get("order", 0)
+        lower = places.get((above[0], begin + len(upper.section_ids)))
+        pair = [passage for passage in joined if passage in (upper, lower)]
+        if lower is None or len(pair) < 2 or len(upper.section.text) > INTRODUCTION:
             continue
-        if len(upper.section.text) > INTRODUCTION:
+        if _heading(lower.section)[:-1][: len(above)] != above:
             continue
-        try:
+        ids = (*upper.section_ids, *lower.section_ids)
+        with suppress(UnknownDocument):
             document = store.document(above[0])
-        except UnknownDocument:
-            continue
-        ids = [section.node_id for section in document.sections]
-        members = (*upper.section_ids, *lower.section_ids)
-        start = ids.index(members[0]) if members[0] in ids else 0
-        if tuple(ids[start : start + len(members)]) == members:
-            family = document.sections[start : start + len(members)]
-            joined = _joined(joined, pair, family, document.text, above[1:])
+            family = document.sections[begin : begin + len(ids)]
+            if ids == tuple(section.node_id for section in family):
+                joined = _joined(joined, pair, family, document.text, above[1:])
     return joined
 
 
@@ -107,31 +102,24 @@ def _joined(
 
     It keeps that one's id and scores. The passages stay as they are if the document has changed.
     """
-    text, shown = _text(family, document_text)
+    begin, end = family[0].start_char_idx, family[-1].end_char_idx
+    text = shown = document_text[begin:end]
     if any(passage.section.text not in text for passage in inside):
         return [*passages]
-    first, last, ids = inside[0], family[-1], tuple(section.node_id for section in family)
+    for section in family:  # a mask is as long as its text
+        mask = section.metadata.get("shown", section.text)
+        shown = shown[: section.start_char_idx - begin] + mask + shown[section.end_char_idx - begin :]
     scores = {id_: passage.score_of(id_) for passage in inside for id_ in passage.section_ids}
-    names = {"heading_path": [*heading_path], "end_line": last.metadata["end_line"], "shown": shown}
+    names = {"heading_path": [*heading_path], "end_line": family[-1].metadata["end_line"], "shown": shown}
     parent = replace(
         family[0],
-        node_id=first.section.node_id,
+        node_id=inside[0].section.node_id,
         text=text,
         metadata={**family[0].metadata, **names},
-        end_char_idx=last.end_char_idx,
+        end_char_idx=end,
         sentence_ids=tuple(leaf for section in family for leaf in section.sentence_ids),
     )
     hits = tuple(sorted((hit for passage in inside for hit in passage.sentences), key=lambda hit: -hit.score))
-    own_scores = tuple(scores.get(id_, 0.0) for id_ in ids)
-    whole = replace(first, section=parent, sentences=hits, merged=True, members=ids, member_scores=own_scores)
-    return [whole if p is first else p for p in passages if p is first or p not in inside]
-
-
-def _text(family: Sequence[StoredNode], text: str) -> tuple[str, str]:
-    """Return the text from the first to the last of consecutive sections, as in the file and as shown."""
-    start = position = family[0].start_char_idx
-    shown = ""
-    for section in family:
-        shown += text[position : section.start_char_idx] + section.metadata.get("shown", section.text)
-        position = section.end_char_idx
-    return text[start:position], shown
+    members = {section.node_id: scores.get(section.node_id, 0.0) for section in family}
+    whole = replace(inside[0], section=parent, sentences=hits, merged=True, members=members)
+    return [whole if p is inside[0] else p for p in passages if p is inside[0] or p not in inside]

@@ -148,8 +148,8 @@ def test_of_a_parent_several_sections_are_quoted_with_their_headings(tmp_path: P
     found = make_search(store).search("The bus is dark")
     sections = {p.section.metadata["heading_path"][-1]: p.section for p in found.passages}
     parent = replace(sections["Symptoms"], text=text, start_char_idx=0, end_char_idx=len(text))  # type: ignore[type-var]
-    members = (sections["Symptoms"].node_id, sections["Fix"].node_id)
-    passage = replace(found.passages[0], section=parent, members=members, member_scores=(1.0, 0.5))
+    members = {sections["Symptoms"].node_id: 1.0, sections["Fix"].node_id: 0.5}
+    passage = replace(found.passages[0], section=parent, members=members)
     (quote,) = choose_quotes(replace(found, passages=(passage,)), store=store, limit=5)
     assert quote.citation.quote == text
 

@@ -29,8 +29,9 @@ SHOWN = {"dark": "Half of the \u2060ship\u2060 is dark."}
 
 def document() -> StoredDocument:
     text, sections = "", []
-    for line, (id_, (path, own)) in enumerate(PARTS.items(), start=1):
-        metadata = {"source": "power.md", "heading_path": [*path], "start_line": line, "end_line": line}
+    for order, (id_, (path, own)) in enumerate(PARTS.items()):
+        lines = {"start_line": order + 1, "end_line": order + 1}
+        metadata = {"source": "power.md", "heading_path": [*path], "order": order, **lines}
         metadata |= {"shown": SHOWN[id_]} if id_ in SHOWN else {}
         end = len(text) + len(own)
         sections.append(StoredNode(id_, own, metadata, len(text), end, "d", "", (f"{id_}/0",)))
@@ -66,7 +67,7 @@ def run(
 
 def merged(*ids: str, **given: Any) -> list[tuple[str, float, tuple[str, ...]]]:
     found, _ = run(passages(*ids), document(), **given)
-    return [(p.section.metadata["heading_path"][-1], p.score, p.members) for p in found]
+    return [(p.section.metadata["heading_path"][-1], p.score, tuple(p.members)) for p in found]
 
 
 def test_a_parent_stands_in_the_place_of_its_best_section() -> None:
@@ -90,7 +91,7 @@ def test_it_is_the_span_of_the_document_and_each_section_keeps_its_score() -> No
     assert shown == section.text.replace("*", "\u2060") and len(shown) == len(section.text)
     assert (section.metadata["start_line"], section.metadata["end_line"]) == (2, 4)
     assert (section.node_id, parent.merged, parent.text) == ("fix", True, section.text)
-    assert (parent.members, parent.member_scores) == (("dark", "cause", "fix"), (0.8, 0.0, 0.9))
+    assert parent.members == {"dark": 0.8, "cause": 0.0, "fix": 0.9}
     assert record.data["parents"] == [
         {"section_id": "fix", "heading_path": ["Power", "Bus"], "members": ("dark", "cause", "fix")}
     ]
@@ -119,7 +120,7 @@ def test_an_introduction_and_the_section_below_it_are_one(
     ids: tuple[str, ...], members: list[tuple[str, ...]]
 ) -> None:
     found = join_introductions(passages(*ids), Sections(document()))  # type: ignore[arg-type]
-    assert [passage.members for passage in found] == members
+    assert [tuple(passage.members) for passage in found] == members
     section, text = found[0].section, document().text
     assert section.text == text[section.start_char_idx : section.end_char_idx]
     assert (section.node_id, found[0].score) == (ids[0], 0.9)
