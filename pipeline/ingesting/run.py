@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Literal
 
 from pipeline.analysis import embedding_text
@@ -66,7 +65,7 @@ class CutDocument:
     known: Mapping[str, Vector]
 
 
-@dataclass
+@dataclass(slots=True)
 class IngestRun:
     """The steps of one ingest, while it has the writer's turn."""
 
@@ -80,11 +79,6 @@ class IngestRun:
     """Reports the progress; raises `Stopped` if somebody asked to stop."""
     indexed: Mapping[str, DocumentInfo]
     """The documents in the index before the ingest, by source."""
-
-    @cached_property
-    def by_hash(self) -> dict[str, str]:
-        """Their sources by the hashes of their files."""
-        return {info.hash: source for source, info in self.indexed.items()}
 
     def cut_batches(self) -> Iterator[list[CutDocument]]:
         """Read the documents that should be in the index, and cut the new and changed ones, in batches."""
@@ -176,13 +170,14 @@ class IngestRun:
         metadata = sections[0].metadata if sections else {}
         language = metadata.get("language", ENGLISH)
         self.report.languages[language] = self.report.languages.get(language, 0) + 1
-        former = source if source in self.indexed else self.by_hash.get(content.hash, "")
+        same = (info for info in self.indexed.values() if info.hash == content.hash)
+        former = self.indexed.get(source) or next(same, None)
         document = NewDocument(
             document_id(source), source, candidate.root, metadata.get("title", source), content.hash,
             content.text, sections, sentences, vectors={},
         )  # fmt: skip
         texts = embedding_texts(sections, sentences, encoder=self.encoder)
-        known = {} if not former else known_vectors(self.store, former, encoder=self.encoder)
+        known = known_vectors(self.store, former.source, encoder=self.encoder) if former else {}
         return CutDocument(document, texts, known)
 
 
