@@ -51,7 +51,10 @@ def _selector(node: dict[str, Any]) -> str:
 
 def test_axe_finds_nothing_in_the_chat(quoting: str, open_app: Opener) -> None:
     app = open_app(quoting)
+    app.press("Only …")
+    app.page.get_by_label("Choose procedures").check()
     assert not problems(app.page)
+    app.escape()
     app.page.set_viewport_size({"width": 1280, "height": 800})
     app.ask(LN2)
     app.answered(1).locator(".chip").first.click()
