@@ -130,7 +130,10 @@ def confirm_deletion(documents: Sequence[DocumentInfo]) -> None:
     """Ask before documents are deleted."""
     athena = process.athena()
     st.text(f"Answers will no longer cite {'it' if len(documents) == 1 else 'them'}.")
-    if any(not is_upload(athena, info) for info in documents):
+    uploaded = [is_upload(athena, info) for info in documents]
+    if any(uploaded):
+        st.text("Uploaded files are deleted for good.")
+    if not all(uploaded):
         st.text("Your own files are not deleted. To index them again, choose “Look for changes”.")
     if messages.confirmed(no="Keep", yes="Delete", key="documents"):
         if jobs().working:

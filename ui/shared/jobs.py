@@ -141,8 +141,7 @@ def show_job(busy: bool, *, on_end: Callable[[Job], None], kind: str = INDEXING)
 
     `busy` is whether the page was drawn while a job ran: at its end, the whole page is drawn again.
     """
-    every = LOOK_EVERY if busy else None
-    st.fragment(_progress, run_every=every)(busy, kind, on_end)
+    st.fragment(_progress, run_every=LOOK_EVERY if busy else None)(busy, kind, on_end)
 
 
 @messages.shown
