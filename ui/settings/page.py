@@ -64,8 +64,8 @@ def _what_answers() -> None:
     if choice.name:
         st.markdown(f":material/check_circle: **{plain(choice.name)}** writes the answers.")
     else:
-        why = "no language model is chosen." if process.settings().llm == NONE else in_labels(choice.detail)
-        st.markdown(f"Answers are quotes: {with_code(why)}")
+        why = "No language model is chosen." if process.settings().llm == NONE else in_labels(choice.detail)
+        st.markdown(f"Answers are quotes. {with_code(why)}")
 
 
 # -- the model ---------------------------------------------------------------------------------------------

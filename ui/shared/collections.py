@@ -96,10 +96,8 @@ def draw_tree(
     on_open: Callable[[str], None] | None = None,
 ) -> None:
     """Draw the tree; `on_tick` gets all ticked paths, `on_open` the source of a clicked document."""
-    named = collections(documents)
-    opened = kept(Unfolded).paths.setdefault(
-        key, {f"{name}{IN}" for name in named} if len(named) == 1 else set()
-    )
+    named = [f"{name}{IN}" for name in collections(documents)]
+    opened = kept(Unfolded).paths.setdefault(key, set(named if len(named) == 1 else ()))
 
     def act() -> None:
         clicked = sent(key, "act")

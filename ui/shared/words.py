@@ -13,6 +13,7 @@ LABELS = {
 }
 """Labels of the fields of the Settings page, by setting."""
 VARIABLE = re.compile(r"(`?)ATHENA_([A-Z_]+)(?:=(\w+))?\1")
+ERROR_NUMBER = re.compile(r"\[Errno -?\d+\] ")
 SPECIAL = frozenset("\\`*_{}[]()#+-.!|<>~:$")
 
 
@@ -29,14 +30,14 @@ def with_code(text: str) -> str:
 
 
 def in_labels(text: str) -> str:
-    """Replace environment variables in a message by the labels of fields, or by the settings' names."""
+    """Replace variables in a message by the labels of fields, or the settings' names; drop error numbers."""
 
     def label(found: re.Match[str]) -> str:
         setting, value = found[2].lower(), found[3]
         name = LABELS.get(setting, setting.removesuffix("_s").replace("_", " "))
         return f"“{name}” to {value}" if value else f"“{name}”"
 
-    return VARIABLE.sub(label, text)
+    return VARIABLE.sub(label, ERROR_NUMBER.sub("", text))
 
 
 def local_time(seconds: float) -> str:

@@ -94,7 +94,7 @@ def test_a_key_is_kept_and_never_shown(open_to_change: Athena, run_app: Run) -> 
 
 
 def test_a_message_names_the_fields_of_the_page() -> None:
-    assert in_labels("Set ATHENA_LLM=auto, or `ATHENA_X_S`.") == "Set “Language model” to auto, or “x”."
+    assert in_labels("ATHENA_LLM=auto or `ATHENA_X_S`: [Errno 1] No") == "“Language model” to auto or “x”: No"
 
 
 def test_a_connection_is_tested_with_what_was_just_typed(open_to_change: Athena, run_app: Run) -> None:
