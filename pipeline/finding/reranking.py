@@ -14,7 +14,7 @@ from pipeline.models.base import CrossEncoder
 from pipeline.steps.records import STOPPED, Step
 
 READ_PASSAGES = 5  # ten were no better (docs/decisions/relevance.md)
-WEIGHT = 0.2  # the cross-encoder's share
+WEIGHT, SURE = 0.2, 0.1  # the cross-encoder's share; a third of it if the first passage leads by `SURE`
 WINDOW_WORDS, LEAD_WORDS = 70, 15  # of a passage, as in training; about a sentence before the best one
 
 
@@ -39,9 +39,10 @@ def rerank(
     except ModelError as error:
         step.fail(str(error))
         return passages
+    weight = WEIGHT / 3 if len(head) > 1 and head[0].score - head[1].score >= SURE else WEIGHT
     relative = relative_scores({str(place): float(logit) for place, logit in enumerate(logits)}).values()
     ordered = [
-        replace(p, score=(1 - WEIGHT) * p.score + WEIGHT * own, rerank_score=float(sigmoid(float(logit))))
+        replace(p, score=(1 - weight) * p.score + weight * own, rerank_score=float(sigmoid(float(logit))))
         for p, own, logit in zip(head, relative, logits, strict=True)
     ]
     ordered.sort(key=lambda passage: (-passage.score, passage.section.node_id))

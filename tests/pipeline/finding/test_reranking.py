@@ -28,6 +28,8 @@ def test_scores_by_hand() -> None:
     assert [passage.score for passage in reranked] == pytest.approx([0.72, 0.698, 0.52])
     assert (ids(reranked), ids(run(THREE, [-2.0, 2.0, 0.0]))) == (["a", "b", "c"], ["b", "a", "c"])
     assert reranked[2].rerank_score == pytest.approx(1 / (1 + math.exp(-2)))
+    sure = [make_passage("a", score=0.9), make_passage("b", score=0.6)]  # a third of the weight
+    assert [passage.score for passage in run(sure, [-2.0, 2.0])] == pytest.approx([0.84, 0.6267], abs=1e-4)
 
 
 def test_unread_passages_stay_behind_with_a_score_of_at_most_that_of_the_read_ones() -> None:
