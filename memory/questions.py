@@ -20,7 +20,7 @@ _QUESTION = re.compile(
 _ABOUT_ME = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours|i['’](?:m|ve|d|ll)|im|ive)\b", re.IGNORECASE)
 _HOW_TO = re.compile(
     r"\bhow (?:(?:long|often|much|many) )?(?:do|can|could|should|would|must|to|have|am)(?: (?:i|we))?\b"
-    r"|\b(?:can|could|should|may|must|shall) (?:i|we)\b|\b(?:tell|show|give|teach|help) (?:me|us)\b",
+    r"|\b(?:(?:can|could|should|may|must|shall) (?:i|we)|what do i do|(?:tell|show|give|help) (?:me|us))\b",
     re.IGNORECASE,
 )
 _CORRECTS = re.compile(

@@ -131,7 +131,7 @@ def _remember(memory: UserMemory, request: MemoryRequest, said: Said) -> Reply:
     if instead := [old.id for new in kept.replaced for old in memory.replaced_by(new)]:
         text.append(f"Instead of:\n\n{_lines(dict.fromkeys(instead))}")
     if kept.known:
-        text.append(f"Known already:\n\n{_lines(kept.known)}")
+        text.append(f"I know this already:\n\n{_lines(kept.known)}")
     if reads_as_instruction(request.query):
         text.append("It reads like an instruction, so it is kept but never acted on.")
     return "\n\n".join(text), kept.ids, kept

@@ -181,7 +181,7 @@ def _check_name(source: str) -> None:
     lines = source.splitlines()
     if len(lines) > 1 or re.search("[\ud800-\udfff]", source):
         reason = "its name is not UTF-8, or has a line break"
-        raise ReaderError(" ".join(lines), reason=reason, fix="Rename it and ingest again.")
+        raise ReaderError(" ".join(lines), reason=reason, fix="Rename it, and add it again.")
 
 
 def ignored_by(files: tuple[IgnoreFile, ...], path: str) -> str:

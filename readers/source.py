@@ -103,7 +103,7 @@ def decoded(data: bytes, *, source: str) -> str:
         text = data.decode(encoding).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         reason = f"not {encoding.upper()} (byte 0x{data[error.start]:02X} at {error.start:,})"
-        raise ReaderError(source, reason=reason, fix="Save it as UTF-8 and ingest again.") from error
+        raise ReaderError(source, reason=reason, fix="Save it as UTF-8, and add it again.") from error
     if "\0" in text:
         reason = f"not text (NUL byte at {data.index(0):,})"
         raise ReaderError(source, reason=reason, fix="Save it as UTF-8 text, or rename it.")

@@ -212,7 +212,7 @@ def _memories(shapes: Sequence[Shape]) -> RenderableType:
 def _added(step: Kept, shapes: Sequence[Shape]) -> RenderableType:
     """Return the text about a new memory, and about the one that it replaced."""
     if not step.added:
-        return Text(f"Known already: {shapes[0]['text']}" if shapes else "Nothing to remember.")
+        return Text(f"It is known already: {shapes[0]['text']}" if shapes else "Nothing to remember.")
     lines = [f"Remembered: {shape['text']}" for shape in shapes]
     if step.replaced:
         lines.append("It takes the place of what was known; `athena memory list --history` has both.")

@@ -105,5 +105,5 @@ def rewrite(
     try:
         return Rewritten.model_validate_json(reply[reply.find("{") : reply.rfind("}") + 1])
     except ValidationError as error:
-        problem = "The model's reply is not the JSON that was asked for."
+        problem = "The model did not reply in the form that was asked for."
         raise ModelError(problem, "Ask the question in full, or choose a larger model.") from error
