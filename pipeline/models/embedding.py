@@ -119,7 +119,7 @@ class RemoteEncoder(Encoder):
                 return self._client.embed(model, cut, truncate=True).embeddings
             rows = self._client.embeddings.create(model=model, input=cut, encoding_format="float").data
             return [row.embedding for row in sorted(rows, key=lambda row: row.index)]
-        except Exception as error:
+        except Exception as error:  # those of the two clients share no other base
             raise translate(error, server=self.server, begun=False) from error
 
 

@@ -78,12 +78,15 @@ def list_models(provider: str, options: LanguageModelOptions) -> list[str]:
     headers = {"Authorization": f"Bearer {options.openai_api_key}"} if with_key else {}
     try:
         _connect(server.url)
-        import httpx
+    except OSError as error:
+        raise translate(error, server=server, begun=False) from error
+    import httpx
 
+    try:
         with httpx.Client(**server.http()) as client:
             found = client.get(server.url.rstrip("/") + path, headers=headers).raise_for_status().json()[rows]
             names = [row[name] for row in (found or [])[:MOST_MODELS]]
-    except Exception as error:
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError, TypeError, LookupError) as error:  # or other JSON
         raise translate(error, server=server, begun=False) from error
     plain = (one for one in names if isinstance(one, str) and one == quoted(one))
     if not (chat := [one for one in plain if not OTHER_MODEL.search(one)]):
@@ -150,6 +153,7 @@ def pull_model(model: str, *, url: str) -> Iterator[tuple[str, int, int]]:
     what was downloaded before an error: the next call goes on from there. Raises `ModelError` where Ollama is
     not there, breaks off, or cannot get the model.
     """
+    import httpx
     import ollama
 
     server = Server("ollama", url, model, PULL_SILENCE_S)
@@ -163,5 +167,5 @@ def pull_model(model: str, *, url: str) -> Iterator[tuple[str, int, int]]:
             if progress.status == "success":
                 return
         raise EOFError("it ended before the model was there")
-    except Exception as error:
+    except (ollama.ResponseError, OSError, EOFError, httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
         raise translate(error, server=server, begun=False) from error
