@@ -41,8 +41,9 @@ def asks(message: str) -> bool:
 
 
 def only_asks(message: str) -> bool:
-    """Tell whether every sentence of a message is a question."""
-    return all(map(asks, filter(None, map(str.strip, _SENTENCE.split(message)))))
+    """Tell whether a message ends with a question, and states nothing about the user before it."""
+    *before, last = filter(None, map(str.strip, _SENTENCE.split(message.strip() or "?")))
+    return asks(last) and all(asks(one) or not is_personal(one) for one in before)
 
 
 def is_personal(message: str) -> bool:

@@ -98,7 +98,7 @@ class TurnIndex:
                 before,
                 session,
                 self.names.setdefault(turn.speaker, len(self.names)),
-                turn.role == "user" and bool(turn.text.strip()) and only_asks(turn.text),
+                turn.role == "user" and only_asks(turn.text),
                 turn.role == "user",
                 turn.at or 0.0,
             )

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from pipeline.stores.turns import RecallableTurn
 
 FLOAT_BYTES = 4
-LOOKED_AT = 10  # turns that a search returns
 
 _SPEAKER = re.compile(r"\s*([A-Z][a-zà-ÿ'’.-]{1,29}(?: [A-Z][a-zà-ÿ'’.-]{1,29}){0,2}): +(?=\S)")
 _NO_SPEAKER = frozenset(("Note", "Warning", "Error", "Question", "Answer", "Update", "Subject"))
@@ -40,7 +39,7 @@ class UserTurns:
         self._said: dict[str, list[Spoken]] = {}  # by conversation
         self._index = TurnIndex()
 
-    def search(self, question: str, *, top_k: int = LOOKED_AT, without: Collection[str] = ()) -> FoundTurns:
+    def search(self, question: str, *, top_k: int = 10, without: Collection[str] = ()) -> FoundTurns:
         """Return the `top_k` turns that most likely answer a question, best first, without some ids."""
         with self._lock:
             self.follow()

@@ -84,6 +84,7 @@ def test_a_relative_day_counts_from_when_it_was_said(text: str, meant: str) -> N
     [
         ("where is my bunk", "asks personal only"),
         ("the pod crashes, what do I do", ""),
+        ("The tank is OFFLINE. What is the reason?", "asks only"),
         ("My bunk is B-2. Where is it?", "asks personal"),
         ("I live in Oslo", "personal"),
         ("The pump is off", ""),
