@@ -36,11 +36,11 @@ def serve(
         bool, typer.Option("--ingest", help="Index the corpus meanwhile; the pages show how far it is.")
     ] = False,
     page: Annotated[
-        bool, typer.Option("--page/--no-page", help="The chat, or the doors alone (ATHENA_DOORS).")
+        bool, typer.Option("--page/--no-page", help="The chat, or the APIs of ATHENA_DOORS alone.")
     ] = True,
     data_dir: DataDir = None,
 ) -> None:
-    """Open the chat in a browser: runs the Streamlit app, and the doors that ATHENA_DOORS opens."""
+    """Open the chat in a browser: runs the Streamlit app, and the APIs that ATHENA_DOORS names."""
     from ui.launch import serve as serve_app
 
     with failing_clearly():
