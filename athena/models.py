@@ -42,9 +42,9 @@ class Models:
     cross_encoder: Lazy[tuple[CrossEncoder | None, ModelChoice]]
 
     def language_model(self, wanted: str | LLM | None = None) -> tuple[LanguageModel | None, ModelChoice]:
-        """Return the wanted language model, a name or a model, and why it was chosen.
+        """Return the language model to use, None where there is none, and why it was chosen.
 
-        Without `wanted`, it is the given one, else the settings'. The model is None where there is none.
+        `wanted` is a name or a model; by default the one given to `open_athena`, else the settings'.
         """
         if wanted in (None, ""):
             wanted = self.settings.llm if self.given.llm is None else self.given.llm

@@ -54,7 +54,7 @@ def kept_in(settings: Settings, info: DocumentInfo) -> Path | None:
 
 
 def language_warning(languages: Mapping[str, int], models: Models) -> tuple[str, ...]:
-    """Return a warning where the bundled model does not know the documents' languages (number by code)."""
+    """Warn where the bundled model does not know the documents' languages, given as numbers by code."""
     others = sorted(languages.keys() - {ENGLISH})
     if not others or models.encoder()[1].provider != "bundled":
         return ()

@@ -35,7 +35,7 @@ def asking_of(
     conversation_id: str = "",
     store: bool = False,
 ) -> Asking:
-    """Return the options of an answer, which is stored in a given or a new conversation, or not at all.
+    """Check the caller's rights, and return how to ask: stored in a given or a new conversation, or not.
 
     Raises `AthenaError` where the model, the caller's rights or the conversation do not fit.
     """

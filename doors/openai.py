@@ -103,7 +103,7 @@ class Completion(ChatCompletion):
 
 @router.get("/models")
 def models(_: Reads) -> ModelList:
-    """List the names for `model`."""
+    """List the values that a request may use for `model`."""
     return ModelList(data=[Model(id=one, created=0, object="model", owned_by=MODEL) for one in MODELS])
 
 

@@ -227,7 +227,7 @@ def _verdict_figures(judgements: Sequence[Judged]) -> dict[str, float | None]:
 
 
 def shares(judgements: Sequence[Judged]) -> dict[str, list[float]]:
-    """Return, for each metric that is a share, 1 or 0 for every question that it applies to."""
+    """Return 1 or 0 for each question that a metric applies to, by metric; its mean is the share."""
     quoted = [item for item in judgements if item.first is not None]
     answerable = [item for item in judgements if item.answerable]
     near = [item for item in judgements if item.answerable is False and item.kind == "near"]

@@ -197,7 +197,7 @@ def dashboard(
 
 
 def _table(rows: Iterable[Sequence[str]]) -> Table:
-    """Return rows of a name and figures."""
+    """Return a table with a row for each metric: its name, then its numbers."""
     table = Table(box=box.SIMPLE, padding=(0, 0, 0, 1), show_header=False)
     for row in rows:
         table.add_row(*row)

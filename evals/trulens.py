@@ -154,9 +154,9 @@ def judged(llm: LanguageModel, question: str, contexts: Sequence[str], answer: s
 
 
 def _provider(llm: LanguageModel) -> Any:
-    """Return a TruLens feedback provider that asks our own client of the language model.
+    """Return a TruLens feedback provider that uses our client and cuts answers into sentences itself.
 
-    It cuts answers into sentences itself: TruLens would download a tokenizer or ask the model.
+    TruLens would download a tokenizer for that, or ask the model.
     """
     from trulens.core.feedback.endpoint import Endpoint
     from trulens.feedback.llm_provider import LLMProvider

@@ -6,7 +6,7 @@ Memories stand in a reply as `[memory ID]`, so that forgetting one reaches store
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -32,13 +32,13 @@ FORMS: tuple[tuple[Kind, str], ...] = (
     ("known", r"what (?:do|can) you (?:know|remember)(?: about (?:me|us)| (?:of|from) me)?"),
     ("known", r"(?:show|list)(?: me)? (?:my|your|all)(?: my| your)? memories"),
     ("known", r"what have you (?:remembered|kept|noted)(?: about me)?"),
-    ("recall", r"what do you (?:know|remember) about (?P<query>(?!me\b|us\b).+?)"),
+    ("recall", r"what do you remember about (?P<query>.+?)"),
     ("recall", r"what (?:did|have) i (?:say|said|tell you|told you) about (?P<query>.+?)"),
-    ("recall", r"recall:? (?P<query>.+?)"),
     ("forget", rf"forget (?:{_ALL}|me|(?:my|your) memor(?:y|ies))"),
     ("forget", r"forget (?:that|about|what i said about|everything about) (?P<query>.+?)"),
-    ("forget", r"forget:? (?P<query>.+?)"),
-    ("remember", r"(?:(?:remember|note|keep in mind|don['’]?t forget)(?: that\b|:)|remember)(?P<query> .+?)"),
+    ("forget", r"forget:? (?P<query>(?!to\b).+?)"),
+    ("remember", r"(?:remember|note|keep in mind|don['’]?t forget)(?: that\b|:)(?P<query> .+?)"),
+    ("remember", r"remember (?P<query>(?!(?:to|how|when|where|why|what|whether|if|me|my lines)\b).+?)"),
 )
 """Kinds of requests with their forms. A form is the whole message; `query` is what it is about, or keeps."""
 
@@ -46,11 +46,6 @@ _FORMS = tuple(
     (kind, re.compile(f"{_POLITE}{form}{_END}", re.IGNORECASE | re.DOTALL)) for kind, form in FORMS
 )
 _NO_TEXT = re.compile(r"(?:that|this|it)?\W*", re.IGNORECASE)
-_NO_REQUEST: Mapping[Kind, re.Pattern[str]] = {
-    "remember": re.compile(r"(?:to|how|when|where|why|what|whether|if|me|my lines)\b", re.IGNORECASE),
-    "forget": re.compile(r"to\b", re.IGNORECASE),
-}
-"""How a query begins that is a task or a question to the user instead, by kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +71,10 @@ def _request(kind: Kind, query: str | None, message: str) -> MemoryRequest | Non
     if query is None:
         return MemoryRequest(kind)
     query = query.strip()
-    if kind in _NO_REQUEST and (message.rstrip().endswith("?") or _NO_REQUEST[kind].match(query)):
-        return None
-    if kind == "forget" and reads_as_instruction(message):
-        return None
-    return MemoryRequest(kind, "" if _NO_TEXT.fullmatch(query) else query)
+    query = "" if _NO_TEXT.fullmatch(query) else query
+    if kind == "forget" and (not query or reads_as_instruction(message)):
+        return None  # "forget it" means: never mind
+    return None if kind != "recall" and message.rstrip().endswith("?") else MemoryRequest(kind, query)
 
 
 def is_tool_request(message: str) -> bool:

@@ -174,7 +174,7 @@ def ask(ship: Ship, state: ShipState, question: str) -> Action:
 
 
 def why_athena_is_silent(ship: Ship, state: ShipState) -> str:
-    """Return why the assistant does not answer,  if it does."""
+    """Return why the assistant does not answer, or an empty string if it does."""
     computer, dark = state.setting("CMP-CTRL", "CPU"), offline(ship, state)
     if computer in dark:
         return f"{computer} is OFFLINE. See P-CMP-02"

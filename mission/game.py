@@ -174,7 +174,7 @@ class Game:
         return []
 
     def _open(self) -> list[str]:
-        """Return the open goals that a green board does not show, [] if the board is not green."""
+        """Return the goals still open although no alarm is left; [] while one is, or a condition fails."""
         now = Situation(self.ship, self.state, self.elapsed_min)
         if self.alarms() or not all(condition(now) for condition in self.level.success):
             return []
@@ -234,7 +234,7 @@ def _beginning(level: str) -> ShipState:
 
 
 def _fatal(now: Situation) -> str:
-    """Return why any level is lost now,  if it is not."""
+    """Return why the mission is lost, or an empty string if it is not."""
     if now.state.cabin["PPCO2"] >= now.ship.physics["co2_fatal"]:
         return "carbon dioxide stands at the emergency limit, and the flight rules end the mission"
     if now.state.cabin["PPO2"] <= now.ship.physics["o2_fatal"]:

@@ -80,7 +80,7 @@ class UnknownConversation(AthenaError):
 
 
 class UnknownMemory(AthenaError):
-    """No memory of that id is kept of a user."""
+    """The user has no memory with this id."""
 
 
 class NotAllowed(AthenaError):

@@ -4,8 +4,9 @@ correct spelling → embed → search both levels → fuse → merge sentences i
 → add linked sections → merge sections into parents → select
 
 To add a signal that reorders passages, write a function in `pipeline/finding/` and call it in `_find` beside
-`names_first`. To add a ranked list, add a field to `SearchResponse` that both stores fill, its name and
-weight to `pipeline/finding/fusion.py`, and its title to `ui/inspector/ranks.py`.
+`names_first`, and in `fetch_sections` if it lifts sections from behind the cut. To add a ranked list, add a
+field to `SearchResponse` that both stores fill, its name and weight to `pipeline/finding/fusion.py`, and its
+title to `ui/inspector/ranks.py`.
 To add a language, see `pipeline/analysis.py` (stems) and `readers/language.py` (sentences).
 """
 

@@ -152,7 +152,7 @@ class Graph:
         return self._normalize(self._add("Add", outer, rows), f"{name}.output.LayerNorm")
 
     def _attend(self, rows: str, name: str) -> str:
-        """Add self-attention within each text; query, key and value are products of the same integers."""
+        """Add self-attention within each text; query, key and value share one quantised input."""
         parts = [f"{name}.{part}" for part in ("query", "key", "value")]
         weights = [self._transposed(part) for part in parts]
         biases = [self._weights[f"{part}.bias"] for part in parts]

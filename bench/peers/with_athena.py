@@ -19,7 +19,7 @@ def ingest(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def searcher(options: argparse.Namespace) -> Callable[[str], list[str]]:
-    """Return a function that searches both levels, merges sentences and gives the verdict."""
+    """Return a function that runs a full search and returns the paths of the files found, best first."""
     athena = open_athena(load_settings(data_dir=options.store, llm="none", cross_encoder="none"))
     deep = athena.options.but(hyde=False, rerank=False, top_k=TOP_K, context_tokens=10**9)
     hybrid_search = athena.hybrid_search

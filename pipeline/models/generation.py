@@ -60,7 +60,7 @@ class ChatStream(Iterator[Piece]):
         return next(self._pieces)
 
     def close(self) -> None:
-        """Hang up; safe at any time."""
+        """Stop reading the reply, and hang up; for the thread that reads it. Twice is harmless."""
         self._pieces.close()
 
     # -- in a thread of its own ----------------------------------------------------------------------

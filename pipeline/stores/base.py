@@ -166,7 +166,7 @@ class Writing(Protocol):
     """Changes documents."""
 
     def replace(self, *documents: NewDocument) -> None:
-        """Write documents in the place of their former versions; after a kill, each is whole, old or new."""
+        """Replace documents. If the process is killed, each of them is whole, in its old or new version."""
 
     def delete(self, source: str) -> None:
         """Delete a document with its nodes; raises `UnknownDocument`."""

@@ -33,7 +33,7 @@ def literal(path: str) -> str:
 
 
 def written(glob: str) -> str:
-    """A glob as people read it: the name again, where `literal` made it of a name."""
+    """A glob as people read it: without the escaping that `literal` added."""
     return re.sub(r"\[([\[*?])\]|\\(\\)", lambda found: found[1] or found[2], glob)
 
 

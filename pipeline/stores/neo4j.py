@@ -63,7 +63,7 @@ def _rows(known: UserMemories) -> tuple[list[dict[str, Any]], list[dict[str, Any
 
 
 def _open(url: str, password: str) -> Neo4jPropertyGraphStore:
-    """LlamaIndex's store, once the server has answered; the asynchronous driver that it leaves is closed."""
+    """Connect, and return LlamaIndex's store; its asynchronous driver, which nobody uses, is closed."""
     import neo4j
     from llama_index.graph_stores.neo4j import Neo4jPropertyGraphStore
 

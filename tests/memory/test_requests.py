@@ -14,6 +14,7 @@ from memory.requests import is_tool_request, request_in
     [
         ("Remember that my bunk is B-2.", "remember", "my bunk is B-2"),
         ("please remember: the pump hums", "remember", "the pump hums"),
+        ("Remember that when it hums I close valve 3", "remember", "when it hums I close valve 3"),
         ("Note that I am Ann", "remember", "I am Ann"),
         ("don't forget that Karl is in Bergen, please", "remember", "Karl is in Bergen"),
         ("remember that", "remember", ""),
@@ -42,6 +43,9 @@ def test_a_form_is_a_request_with_its_query(message: str, kind: str, query: str)
         "Yes, but leave the words",
         "yes",
         "I forget things",
+        "Forget it.",
+        "What do you know about the cabin fan?",
+        "Recall the startup sequence",
         "What is my name?",
         "Remember that " + "x" * 2_000,
     ],

@@ -258,7 +258,7 @@ def _key(place: Place, position: int) -> str:
 
 @messages.noticed
 def _act(key: str, place: Place, *, question: str, turn_id: str) -> None:
-    """Handle a click in a turn; while an answer is written, nothing can be asked or changed."""
+    """Handle a click in a turn. Nothing new can be asked while an answer is being written."""
     clicked = sent(key, "act")
     act = clicked.get("act")
     if act == "open":

@@ -64,7 +64,7 @@ class EmbeddedStore:
         self._words: tuple[State, Set[str]] | None = None
 
     def documents(self) -> list[DocumentInfo]:
-        """All documents, by source; read again (60 ms at 10,000) after each change."""
+        """All documents, sorted by source. Cached, and read again after a change (60 ms for 10,000)."""
         with self.database.read() as connection:
             state = tables.read_state(connection)
             if self._listed is None or self._listed[0] != state:
