@@ -103,7 +103,7 @@ class GenerationOptions(Options):
 class LanguageModelOptions(GenerationOptions, ModelServerOptions):
     """Options of language models, besides the name."""
 
-    temperature: Annotated[float, Field(ge=0, le=2)] = 0.1  # of sampling
+    temperature: Annotated[float, Field(ge=0, le=2)] = 0.0  # the same question gets the same answer
 
 
 class PriceOptions(Options):

@@ -34,10 +34,9 @@ JUST_SO_YOU_KNOW = "Just so you know (about me, not documentation):"
 IDENTITY = "What always holds for you:"
 LEFT = "Earlier in this conversation, in short:"
 # Small models keep to what stands last.
-ORDER = "first the answer in one sentence, then the steps or values that belong to it."
-ASK = f"Answer only with what the documentation above says, in its own words: {ORDER}"
+ASK = "Answer briefly, only with what the documentation above says, in its own words."
 ASK_BOTH = (
-    f"Answer only with what the documentation and what you remember about me say, in their own words: {ORDER}"
+    "Answer briefly, only with what the documentation and what you remember about me say, in their own words."
 )
 ASK_IN = "Answer briefly, in {language}, only with what the documentation above says."
 ASK_FAR = (

@@ -165,7 +165,7 @@ def test_ollama_gets_its_window_and_does_not_think_unless_told_to() -> None:
         list(stream_of(model("ollama", server)))
         list(stream_of(model("ollama", server, think=True)))
         quiet, thinking = (request.body for request in server.requests)
-    assert quiet["options"] == {"temperature": 0.1, "num_ctx": 4096, "num_predict": 256}
+    assert quiet["options"] == {"temperature": 0.0, "num_ctx": 4096, "num_predict": 256}
     assert (quiet["think"], thinking["think"], quiet["keep_alive"]) == (False, True, "15m")
 
 
