@@ -41,7 +41,7 @@ def test_queries_are_read(reply: str, queries: list[str]) -> None:
     ["", "How often?", '{"queries": []}', '{"queries": ["a","b","c","d"]}', '{"queries": [7]}', '["a"]'],
 )
 def test_a_reply_that_is_not_that_json_is_an_error(reply: str) -> None:
-    with pytest.raises(ModelError, match="JSON"):
+    with pytest.raises(ModelError, match="form"):
         rewritten(reply)
 
 
