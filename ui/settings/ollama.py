@@ -50,7 +50,7 @@ def ollama_models(found: Sequence[Installed] | None) -> None:
     st.markdown("**Ollama's models**")
     if found is None:
         st.caption(plain(f"Ollama does not answer at {url}. Install and start it, or change its address."))
-        st.button("Look again", icon=":material/sync:", key="look-again")
+        st.button("Look again", icon=":material/sync:", key="look-again", on_click=look_for_models)
         return
     for one in found:
         in_use = f"ollama/{one.name}" in (process.settings().llm, answering_model())

@@ -47,8 +47,8 @@ def page() -> None:
     settings = process.settings()
     open_to_change = changeable(settings)
     installed = ollama.installed_models(settings.ollama_url)
-    if installed is None:
-        look_for_models()  # Ollama may have gone since it was last looked for
+    if installed is None and answering_model().startswith("ollama/"):
+        look_for_models()  # it has gone since it was last looked for
     with st.container(key="page"), st.container(key="settings", width=FORM_PX):
         st.header("Settings", anchor=False)
         st.subheader("Language model", anchor=False)
