@@ -79,6 +79,12 @@ class IngestRun:
     """Reports the progress; raises `Stopped` if somebody asked to stop."""
     indexed: Mapping[str, DocumentInfo]
     """The documents in the index before the ingest, by source."""
+    by_hash: dict[str, DocumentInfo] = field(init=False)
+    """The same by the hashes of their files."""
+
+    def __post_init__(self) -> None:
+        """Collect the hashes once: each new document asks for its own."""
+        self.by_hash = {info.hash: info for info in self.indexed.values()}
 
     def cut_batches(self) -> Iterator[list[CutDocument]]:
         """Read the documents that should be in the index, and cut the new and changed ones, in batches."""
@@ -170,8 +176,7 @@ class IngestRun:
         metadata = sections[0].metadata if sections else {}
         language = metadata.get("language", ENGLISH)
         self.report.languages[language] = self.report.languages.get(language, 0) + 1
-        same = (info for info in self.indexed.values() if info.hash == content.hash)
-        former = self.indexed.get(source) or next(same, None)
+        former = self.indexed.get(source) or self.by_hash.get(content.hash)
         document = NewDocument(
             document_id(source), source, candidate.root, metadata.get("title", source), content.hash,
             content.text, sections, sentences, vectors={},

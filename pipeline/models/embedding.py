@@ -111,6 +111,20 @@ class RemoteEncoder(Encoder):
         client = httpx.Client(**http)
         return openai.OpenAI(api_key=self._key, base_url=self.server.url, http_client=client)
 
+    @cached_property
+    def _failures(self) -> tuple[type[Exception], ...]:
+        """Errors of the client, and of an answer that does not have the shape it should have."""
+        import httpx
+        import ollama
+
+        client: type[Exception] = ollama.ResponseError
+        if self.server.provider == "openai":
+            import openai
+
+            client = openai.OpenAIError
+        shape = (ValueError, TypeError, AttributeError, OverflowError, RecursionError)
+        return (client, httpx.HTTPError, httpx.InvalidURL, ConnectionError, *shape)
+
     def _rows(self, texts: list[str], *, is_query: bool) -> Any:
         prefix, model = self._query_prefix if is_query else self.fingerprint, self.server.model
         cut = [(prefix + text)[:MOST_CHARACTERS] or " " for text in texts]  # servers refuse empty texts
@@ -119,7 +133,7 @@ class RemoteEncoder(Encoder):
                 return self._client.embed(model, cut, truncate=True).embeddings
             rows = self._client.embeddings.create(model=model, input=cut, encoding_format="float").data
             return [row.embedding for row in sorted(rows, key=lambda row: row.index)]
-        except Exception as error:  # those of the two clients share no other base
+        except self._failures as error:
             raise translate(error, server=self.server, begun=False) from error
 
 

@@ -50,10 +50,8 @@ class ChatStream(Iterator[Piece]):
         self._stop, self._deadline_s, self._account = stop, deadline_s, account.get()
         self._arrived: SimpleQueue[Piece | BaseException | None] = SimpleQueue()
         self._closed = threading.Event()
-        self._reply, self._thought = (
-            "",
-            0,
-        )  # as it arrived; characters of the thoughts in it that were yielded
+        self._reply = ""  # as it arrived
+        self._thought = 0  # characters of the thoughts in it that were yielded
         self._pieces = self._run()
 
     def __next__(self) -> Piece:
