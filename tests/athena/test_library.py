@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +42,10 @@ def test_every_block_of_the_page_runs(
     known: dict[str, Any] = {"__name__": "page"}
     blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     assert len(blocks) > 5
-    for block in blocks:
-        exec(compile(block, str(PAGE), "exec"), known)
+    with closing(asyncio.new_event_loop()) as loop:  # LlamaIndex's blocking calls leave one of theirs open
+        asyncio.set_event_loop(loop)
+        for block in blocks:
+            exec(compile(block, str(PAGE), "exec"), known)
     printed = capsys.readouterr().out
     assert "mean 'top_k'" in printed
     assert "Breaker B7 feeds the cabin fan. [1]" in printed
