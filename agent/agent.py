@@ -23,7 +23,6 @@ from pipeline.answer import Answerability, Passage, Retrieval
 from pipeline.answering import prompts
 from pipeline.answering.citations import escaped_markers
 from pipeline.answering.recollection import Recalled
-from pipeline.answering.replies import MAY_NOT_ANSWER
 from pipeline.errors import AthenaError, ModelError, UnknownDocument
 from pipeline.finding.passages import place_of, prompt_text
 from pipeline.llamaindex.llms import llama_index_llm
@@ -82,7 +81,6 @@ class Agent:
         if run.judged is not None:
             passages = tuple(source.passage for source in run.sources.values())
             turn.retrieval = Retrieval(turn.question, passages, run.judged)
-            turn.notices += (MAY_NOT_ANSWER,) if run.judged.verdict != "answered" else ()
         return tuple(run.sources.values())
 
 

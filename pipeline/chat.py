@@ -217,9 +217,6 @@ class ChatRecipe:
             return self._quote(
                 turn, notice=f"{self.parts.choice.name} answered nothing. {replies.QUOTES_INSTEAD}"
             )
-        leads = turn.recollection.leads(turn.found.answerability)
-        if turn.found.answerability.verdict != "answered" and not leads:  # the heading of quotes says so
-            turn.notices += (replies.MAY_NOT_ANSWER,)
         return finish(turn, cited)
 
     def _cite_whole(self, turn: RunningTurn, sources: Sequence[Source], emit: Emit) -> Answer:

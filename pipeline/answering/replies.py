@@ -23,7 +23,6 @@ NEAREST = 4  # sections shown where the documents do not answer
 NEAR = 0.35  # cosine of the question to what was found; sections below have nothing to do with it
 OTHERWISE = "Try the words that the documents use, ask one thing at a time, or add documents about it."
 NO_MODEL = "No language model is connected: these are quotes from the documents."
-MAY_NOT_ANSWER = "The documents may not answer this: check the answer against what it cites."
 QUOTES_INSTEAD = "These are quotes from the documents instead."
 NO_MARKER_BESIDE = re.compile(r"(?:\||`{3,}|~{3,})\s*\Z")  # after a table's row or a fence it would be lost
 

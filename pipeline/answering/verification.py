@@ -93,11 +93,12 @@ class Sources:
         lacking = missing_numbers(stated, given)
         names = missing_names(stated, given, text, self.text)
         covered = frozenset().union(*(leaf.terms | leaf.above for leaf in leaves))
+        share = self._share(covered, terms)
         values = {
             "numbers": float(bool(lacking)),
             "names": float(bool(names)),
-            "uncovered": max(0.0, 1 - self._share(covered, terms) / LEAST_COVERED),
-            "far": max(0.0, 1 - float(near.max()) / LEAST_CLOSE),
+            "uncovered": max(0.0, 1 - share / LEAST_COVERED),
+            "far": max(0.0, 1 - max(float(near.max()), share) / LEAST_CLOSE),
         }
         logit = INTERCEPT + sum(weight * values[name] for name, weight in WEIGHTS.items())
         score = float(sigmoid(np.asarray(logit)))

@@ -30,12 +30,14 @@ if TYPE_CHECKING:
     from pipeline.answering.turns import ChatParts, RunningTurn
     from pipeline.models.clients import LanguageModel
 
+MAY_NOT_ANSWER = "The documents may not answer this: check the answer against what it cites."
 MESSAGE_CUT = "The message is longer than the model can read: only its beginning was sent."
 NOT_TRANSLATED = "Sentences in another language than the documents' were not checked: {why}"
 REPEATS = "The model began to repeat itself: its answer ends here."
 REPEATED, MOST_TIMES = 120, 2  # characters that a small model has written so often before it is stopped
 KEEP_EVERY_S = 1.0  # a kill loses so much of an answer
 LEAST_PROMPT_TOKENS = 512
+LEAST_SUPPORTED = 0.5  # share of an answer's sentences
 REMEMBERED = 0.6  # share of a sentence's words that memories must have to stand for it
 EXACT = re.compile(r"(?<=\s)[A-Z][\w-]*|\S*\d\S*")  # names inside a sentence, numbers
 ENDED = re.compile(r"[.!?:|。！？][\"'”’)*_`\]]*$|```$|~~~$")
@@ -200,11 +202,19 @@ def write(
 
 
 def finish(turn: RunningTurn, cited: CitedAnswer) -> Answer:
-    """Verify the last sentence and return the answer."""
+    """Verify the last sentence and return the answer; most sentences without support lower its verdict."""
     with turn.trace.step("verify") as step:
         cited.finish(cut_off=turn.cut_off)
-        step.data["sentences"] = len(cited.support)
-        step.data["supported"] = sum(item.supported for item in cited.support)
+        sentences, supported = len(cited.support), sum(item.supported for item in cited.support)
+        step.data |= {"sentences": sentences, "supported": supported}
         if cited.translator and (why := cited.translator.problem):
             turn.notices += (NOT_TRANSLATED.format(why=why),)
-    return turn.answer(text=cited.text, mode="generate", citations=cited.citations, support=cited.support)
+    found = turn.retrieval.answerability if turn.retrieval else None
+    verdict = found.verdict if found else None
+    if verdict == "answered" and supported < LEAST_SUPPORTED * sentences:
+        verdict = "closest"
+    if found and verdict != "answered" and not turn.recollection.leads(found):
+        turn.notices += (MAY_NOT_ANSWER,)  # the heading of quotes says so
+    return turn.answer(
+        text=cited.text, mode="generate", verdict=verdict, citations=cited.citations, support=cited.support
+    )

@@ -12,8 +12,8 @@ import pytest
 from pipeline.answer import Answer, Role
 from pipeline.answering import replies
 from pipeline.answering.prompts import ASK
-from pipeline.answering.replies import MAY_NOT_ANSWER
 from pipeline.answering.turns import NOT_STORED
+from pipeline.answering.writing import MAY_NOT_ANSWER
 from pipeline.errors import AthenaError, StoreError, UnknownConversation
 from pipeline.retrieve import RetrievalOptions
 from pipeline.steps.events import (
@@ -120,6 +120,14 @@ def test_with_a_model_the_verdict_only_warns(new_chat: NewChat) -> None:
     assert (answer.mode, answer.abstained, answer.verdict) == ("generate", False, "not in the documents")
     assert "seems to say nothing" in llm.prompts[0]
     assert MAY_NOT_ANSWER in answer.notices
+
+
+def test_an_answer_of_which_most_is_in_no_source_is_warned_of(new_chat: NewChat) -> None:
+    known, invented = "The fan hums at 4000 rpm.", "Bananas grow in warm countries. Camels rarely drink coffee."
+    half = f"{known} Bananas are yellow fruit."
+    for text, verdict in ((half, "answered"), (f"{known} {invented}", "closest")):
+        answer = new_chat(llm=FakeLLM([text])).answer("The LN2 tank shows OFFLINE, what do I check?")
+        assert (answer.verdict, MAY_NOT_ANSWER in answer.notices) == (verdict, verdict == "closest")
 
 
 @pytest.mark.parametrize(
