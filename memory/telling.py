@@ -34,6 +34,7 @@ ALIKE = 0.55  # share of the best cosine that another told turn needs
 LONGEST = 1_000  # characters of a turn in an answer or a prompt
 INTRO = "I remember:"
 CLOSEST_INTRO = "Nothing that you told me answers this for certain. The closest:"
+MASKED_INTRO = "I do not remember secrets. The conversation in which you told me still has it:"
 
 
 def told(question: str, facts: Sequence[FoundMemory], turns: FoundTurns) -> Recollection:
@@ -69,7 +70,10 @@ def told(question: str, facts: Sequence[FoundMemory], turns: FoundTurns) -> Reco
     if verdict == "not remembered" or not lines:
         is_near = (personal and asks(question)) or turns.probability >= RECALLED
         return found if is_near else replace(found, turns=())
-    opening = CLOSEST_INTRO if verdict == "closest" else INTRO
+    if shown and not leading and all("•" in item.turn.text for item in shown):
+        opening, verdict = MASKED_INTRO, "closest"
+    else:
+        opening = CLOSEST_INTRO if verdict == "closest" else INTRO
     return replace(
         found,
         told="\n\n".join([opening, "\n".join(lines)]),

@@ -42,6 +42,9 @@ def test_a_refused_request_is_shown_before_it_is_forgotten(talk: Talk) -> None:
     (turn,) = talk.memory.forgetting(search="hunter2abc").turns
     assert "hunter2abc" not in turn.text
     assert "1 message" in talk.answer("Forget hunter2abc.").text
+    talk.answer("My wifi password is hunter2abc.")
+    told = talk.answer("What is my wifi password?")
+    assert (told.verdict, "hunter2abc" in told.text, "still has it" in told.text) == ("closest", False, True)
 
 
 def test_what_was_said_after_a_fact_about_the_same_comes_first(talk: Talk) -> None:
