@@ -287,13 +287,13 @@ def _without_code(text: str, *, indented: bool) -> str:
 def _without_fences(lines: Iterable[str]) -> Iterator[str]:
     """Yield lines with `_CODE` for the insides of fences, and colons for MyST's directives that hold text."""
     directives: list[str] = []
-    code = ""
+    code, deepest = "", 0
     for line in lines:
         fence = _FENCE.match(line) if "```" in line or "~~~" in line else None
         run, info = (fence["run"], fence["info"].strip()) if fence else ("", "")
         closes = bool(directives) and not info and run.startswith(directives[-1])
         if code:
-            is_end = fence is not None and not info and run.startswith(code)
+            is_end = fence is not None and not info and run.startswith(code) and fence.start("run") <= deepest
             yield line if is_end else _CODE * len(line)
             code = "" if is_end else code
         elif fence and (closes or any(dialect.pattern.match(info) for dialect in _dialects("fence"))):
@@ -303,7 +303,7 @@ def _without_fences(lines: Iterable[str]) -> Iterator[str]:
                 directives.append(run)
             yield line[: fence.start("run")] + ":" * len(run) + fence["info"]
         elif fence:
-            code = run
+            code, deepest = run, fence.start("run") + 3  # an end that is indented more is code
             yield line[: fence.end("run")] + _CODE * len(fence["info"])
         else:
             yield line
