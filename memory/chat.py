@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from memory import graph
 from memory.keeping import Kept, Said, keep, left_out, secret_kinds
-from memory.questions import asks, is_personal
+from memory.questions import asks, corrects, is_personal
 from memory.recall import Reading, within
-from memory.requests import is_tool_request, reply_to, request_in
+from memory.requests import SECRETS, is_tool_request, reply_to, request_in
 from memory.turn_index import ANSWER
 from memory.upkeep import summary, tidy
 from pipeline.answering.citations import without_markers
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 PRIVATE = "the conversation is private: nothing of it is kept"
 NOTHING_KEPT = "the memory is switched off in its settings"
 ONLY_THIS = "only this conversation is remembered, and nothing after it: the memory's settings say so"
+NOTED = "Noted: I find it again when you ask about it."
 NOTHING_ASKED = "nothing was asked to be remembered"
 TOOLS = "the message calls a tool"
 AFTER = "after the answer is shown"
@@ -146,6 +147,7 @@ class RememberingChat:
         found, reading = memory.read(question)
         told = memory.told(question, reading=reading, without=[turn_id])
         recalled, around = tuple(item.recalled for item in found), self._around(reading)
+        noted = SECRETS if secret_kinds(message) else NOTED * (is_personal(message) or corrects(message))
         items = (*recalled, *told.turns, *around)
         fitting = items[: within([item.text for item in items], tokens=memory.options.memory_tokens)]
         return replace(
@@ -157,7 +159,7 @@ class RememberingChat:
             graph=tuple(item for item in around if item in fitting),
             turns=tuple(item for item in told.turns if item in fitting),
             asks=asks(message),
-            noted=not (self.why_private or asks(message) or secret_kinds(message)) and is_personal(message),
+            noted="" if self.why_private or asks(message) else noted,
             exchange=preset.exchange,
             considered=reading.considered,
         )

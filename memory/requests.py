@@ -22,7 +22,7 @@ Kind = Literal["remember", "recall", "forget", "known"]
 
 LONGEST = 1_000  # characters: a longer message is a text, not a request
 
-_POLITE = r"(?:(?:please|hey|ok|okay|athena)\b[, ]*)*(?:(?:can|could|would|will) you (?:please )?)?"
+_POLITE = r"(?:(?:please|pls|plz|hey|ok|okay|athena)\b[, ]*)*(?:(?:can|could|would|will) you (?:please )?)?"
 _END = r"(?:,? (?:please|athena))?"
 _ALL = (
     r"(?:everything|all)(?: (?:that )?you (?:know|remember)| i(?:['’]ve)? (?:said|told you))?(?: about me)?"
@@ -86,11 +86,8 @@ def is_tool_request(message: str) -> bool:
 
 MOST = 20  # memories or messages in a reply
 NOTHING = "Nothing is remembered about you yet. To have something kept, say “remember that …”."
-ALSO_SAID = "{turns} found again as well, when you ask about it."
-SECRETS = (
-    "Secrets are never remembered. Your message still has it: it stands in this conversation until you "
-    "delete that."
-)
+ALSO_SAID = "{turns} found again as well, when you ask about them."
+SECRETS = "Secrets are never remembered. Your message still has it, until you delete this conversation."
 REMEMBER_WHAT = "Remember what? Say it in the same message: “remember that …”."
 CONFIRM = (
     "Nothing is forgotten yet. To do it, choose *Forget* on the Memory page, or run "

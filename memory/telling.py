@@ -110,7 +110,8 @@ def _puts_right(item: FoundTurn, facts: Sequence[Memory], turns: FoundTurns) -> 
 def line_of(turn: Turn) -> str:
     """Return a turn with its day, its speaker, and the day that a relative day means."""
     text = shorten(turn.text, LONGEST, placeholder=" …")
-    who = "I answered" if turn.role == "assistant" else turn.speaker or "you said"
+    said = "you asked" if asks(turn.text) else "you said"
+    who = "I answered" if turn.role == "assistant" else turn.speaker or said
     when = ", ".join(filter(None, [date_words(turn.at), who]))
     meant = meant_day(text, turn.at)
     return f"{when}: “{text}”{f' ({meant})' if meant else ''}"

@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
 
 UNEXPECTED = "The answer ended unexpectedly. Ask again."
-NOTED = "Noted: I find it again when you ask about it."
 NOT_RECALLED = "Nothing was recalled: {why}."
 AS_TYPED = "Your message was searched for as you typed it: {why}."
 
@@ -178,8 +177,8 @@ class ChatRecipe:
             return turn.answer(text=memory.told, mode="memory", verdict=verdict, recalled=memory.told_ids)
         nothing = found.answerability.verdict == "not in the documents" or not found.passages
         if memory.noted and nothing:
-            return turn.answer(text=NOTED, mode="reply", verdict="answered")
-        turn.notices += (NOTED,) if memory.noted and found.answerability.verdict == "closest" else ()
+            return turn.answer(text=memory.noted, mode="reply", verdict="answered")
+        turn.notices += (memory.noted,) if memory.noted and found.answerability.verdict == "closest" else ()
         if nothing:
             personal = memory.verdict is not None and memory.personal and memory.asks
             far = found.answerability.signals.get("closeness", 0.0) < replies.NEAR

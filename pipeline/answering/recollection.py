@@ -48,7 +48,7 @@ class Recollection:
     verdict: MemoryVerdict | None = None
     probability: float = 0.0  # that earlier messages answer the message
     asks: bool = True  # the message is a question
-    noted: bool = False  # the message says something about the user, and asks nothing
+    noted: str = ""  # the reply to a message that says something about the user, or has a secret
     personal: bool = False  # the message is about the user, or somebody who speaks
     exchange: bool = False  # memories go in as "Just so you know …"
     considered: int = 0  # memories that were searched

@@ -42,7 +42,7 @@ def test_a_refused_request_is_shown_before_it_is_forgotten(talk: Talk) -> None:
     (turn,) = talk.memory.forgetting(search="hunter2abc").turns
     assert "hunter2abc" not in turn.text
     assert "1 message" in talk.answer("Forget hunter2abc.").text
-    talk.answer("My wifi password is hunter2abc.")
+    assert "hunter2abc" not in talk.answer("The wifi password is hunter2abc.").text
     told = talk.answer("What is my wifi password?")
     assert (told.verdict, "hunter2abc" in told.text, "still has it" in told.text) == ("closest", False, True)
 

@@ -13,7 +13,7 @@ from memory.requests import is_tool_request, request_in
     ("message", "kind", "query"),
     [
         ("Remember that my bunk is B-2.", "remember", "my bunk is B-2"),
-        ("please remember: the pump hums", "remember", "the pump hums"),
+        ("pls remember: the pump hums", "remember", "the pump hums"),
         ("Remember that when it hums I close valve 3", "remember", "when it hums I close valve 3"),
         ("Note that I am Ann", "remember", "I am Ann"),
         ("don't forget that Karl is in Bergen, please", "remember", "Karl is in Bergen"),
