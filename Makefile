@@ -9,7 +9,7 @@ paths := app.py setup.py agent athena doors memory pipeline readers mission ui e
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-setup:  ## make .venv with everything in it, tests' tools included (two to three minutes)
+setup:  ## make .venv with everything in it, tests' tools included (one to two minutes)
 	@scripts/setup.sh test
 
 run:  ## install what running needs, index docs_corpus/, open the chat on http://127.0.0.1:8501
@@ -27,7 +27,7 @@ lint: setup
 types: setup
 	@.venv/bin/mypy
 
-quick: lint  ## check, and the tests without browser, servers, kills and slow ones (two to three minutes)
+quick: lint  ## check, and the tests without browser, servers, kills and slow ones (two minutes)
 	@$(MAKE) --no-print-directory --jobs=2 types quick-tests  # types alone would leave cores idle
 
 quick-tests: setup
@@ -57,7 +57,7 @@ format: setup  ## put the code in order
 	@.venv/bin/ruff format --quiet $(paths)
 	@.venv/bin/ruff check --fix --quiet $(paths)
 
-attack: setup  ## the tests that try to break the program, counted in a table (six minutes)
+attack: setup  ## the tests that try to break the program, counted in a table (four minutes)
 	@scripts/chromium.sh
 	@$(python) -m pytest -q -n auto --dist loadgroup -m attack $(options)
 

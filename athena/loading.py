@@ -136,7 +136,7 @@ def _meant(name: str, prefix: str) -> str:
 
 
 def read_choices(data_dir: Path) -> dict[str, Any]:
-    """Return the choices by the settings' names, {} where none was made; raise `ConfigurationError`."""
+    """Return what was chosen on the Settings page, by setting name; raise `ConfigurationError`."""
     path = data_dir / FILE_NAME
     try:
         values = json.loads(path.read_text(encoding="utf-8-sig"))["values"].items()

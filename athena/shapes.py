@@ -22,7 +22,7 @@ class Shape(BaseModel):
 
 
 class StepOut(Shape):
-    """One step of a run; `data` is empty but in the steps of an agent."""
+    """One step of a run; `data` is filled only in the steps of an agent."""
 
     name: str
     ms: float

@@ -70,7 +70,7 @@ def answers(
     corpus: Corpus = None,
     trulens: Annotated[
         str | None,
-        typer.Option(metavar="PATH_OR_URL", help="Also record the answers in this TruLens database."),
+        typer.Option(metavar="FILE", help="Also record the answers in this TruLens database."),
     ] = None,
     indexed: Annotated[
         bool, typer.Option("--index", "--indexed", help="Ask the data folder's own index, as it is.")
@@ -182,7 +182,7 @@ def export(
 
 @app.command()
 def dashboard(
-    database: Annotated[str, typer.Argument(metavar="PATH_OR_URL", help="What --trulens recorded into.")],
+    database: Annotated[str, typer.Argument(metavar="FILE", help="What --trulens recorded into.")],
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8502,
     host: Annotated[str, typer.Option(help="Address to listen on; its page has no accounts.")] = "127.0.0.1",
 ) -> None:

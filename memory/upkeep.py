@@ -151,7 +151,7 @@ def plan(user: UserMemory, prompt: str = PLAN_TODAY) -> Sequence[Memory]:
             "The language model made no plan that can be used.", "Try again, or use another model."
         )
     importance = max(map(_importance, chosen), default=MEANT)
-    return _kept(user, chosen, text, kind="plan", importance=importance, why=f"It is the plan: {prompt}")
+    return _kept(user, chosen, text, kind="plan", importance=importance, why=f"You asked for it: {prompt}")
 
 
 def summarize_and_forget(user: UserMemory) -> Sequence[Memory]:

@@ -54,7 +54,7 @@ class Options(BaseModel):
         return type(self)(**dict(self) | changes)
 
     def with_kept(self, kept: Mapping[str, Any]) -> Self:
-        """The same options with those that an answer kept; names of other versions are left out."""
+        """Return these options with the values stored with an answer; unknown names are ignored."""
         return self.but(**{name: kept[name] for name in dict(self) if name in kept})
 
 

@@ -18,7 +18,7 @@ _KEYWORDS = ("tags", "keywords", "categories", "description", "summary")
 _FOLDER_PAGES = frozenset({"index", "_index", "readme"})
 _DATED = re.compile(r"^(\d{4}-\d{2}-\d{2})[-_ ]+(?=\S)")
 _NUMBERED = re.compile(r"^\d{1,3}[-_.]\s*(?!x\Z)(?=[^\W\d])")
-_VERSION = re.compile(r"v?\d+(?:\.(?:\d+|x))+|v\d+", re.IGNORECASE)
+_VERSION = re.compile(r"(?:v(?:ersion)?|release)?[-_ ]?\d+(?:\.(?:\d+|x))+|v\d+", re.IGNORECASE)
 
 
 def page_names(source: str, matter: FrontMatter, heading: str) -> dict[str, Any]:

@@ -26,7 +26,7 @@ app = typer.Typer(help="What is remembered: see it, change it, forget it.", no_a
 COLUMNS = ("score", "id", "kind", "text", "created_at", "pinned", "trusted")
 
 MemoryId = Annotated[str, typer.Argument(metavar="ID", help="A memory's id, or its first 8 letters.")]
-History = Annotated[bool, typer.Option("--history", help="Also memories that have ended.")]
+History = Annotated[bool, typer.Option("--history", help="Also memories that no longer hold.")]
 
 
 @contextmanager

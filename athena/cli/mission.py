@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from athena.cli.running import AsJson, DataDir, listed, opened, say_error, settings_with, show
+from athena.cli.running import AsJson, DataDir, listed, opened, print_json, say_error, settings_with, show
 from pipeline.errors import AthenaError, UnknownConversation
 
 if TYPE_CHECKING:
@@ -27,7 +27,10 @@ def mission(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Play: alone aboard with a fault, and only the manuals to help. Exit code 0 is a crisis averted."""
+    """Play: alone aboard with a fault, and only the manuals to help. Exit code 0 is a crisis averted.
+
+    With a script, --json prints the level, whether it was won, and all that the console showed.
+    """
     from athena.missions import mission_folder
     from mission import terminal
     from mission.errors import MissionError
@@ -44,7 +47,12 @@ def mission(
         with opened(data_dir) as athena:
             ask = partial(_ask, athena)
             wanted = level or terminal.next_level(games.progress())
-            code = terminal.play(wanted, games, ask=ask, write=sys.stdout.write, script=lines)
+            shown: list[str] = []
+            is_record = as_json and lines is not None
+            write = shown.append if is_record else sys.stdout.write
+            code = terminal.play(wanted, games, ask=ask, write=write, script=lines)
+            if is_record:
+                print_json({"level": wanted, "won": code == 0, "text": "".join(shown)})
     except MissionError as error:
         say_error(error)
         raise typer.Exit(2) from error

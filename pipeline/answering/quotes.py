@@ -17,6 +17,7 @@ from pipeline.answering.blocks import Block, PassageLeaves, blocks_of
 from pipeline.answering.citations import citation_of
 from pipeline.answering.sentence_scores import Floats, sentence_chances, sentence_signals
 from pipeline.finding.merging import join_introductions
+from pipeline.finding.names import is_title
 from pipeline.finding.passages import passage_leaves
 from pipeline.finding.reranking import best_window
 from pipeline.models.base import CrossEncoder
@@ -89,8 +90,8 @@ def choose_quotes(
 ) -> list[Quote]:
     """Return the best quotes of the retrieved passages, best first; at most `limit`.
 
-    At most three are not folded, and at most two are returned where the documents may not answer.
-    Raises `ModelError` where the cross-encoder fails.
+    Those of a page whose title is the question come first. At most three are not folded, and at most two are
+    returned where the documents may not answer. Raises `ModelError` where the cross-encoder fails.
     """
     found = quotable(retrieval, store)
     if not found:
@@ -101,6 +102,8 @@ def choose_quotes(
     chosen = _chosen(spans, min(limit, CLOSEST_SHOWN) if closest else limit)
     if cross_encoder is not None and any(item.passage.rerank_score is not None for item in found):
         chosen = _reread(chosen, retrieval.question, cross_encoder)
+    if is_title(retrieval.question, page := found[0].passage.section):
+        chosen.sort(key=lambda span: span.found.passage.section.metadata["source"] != page.metadata["source"])
     shown = len(chosen) if closest else _shown(chosen)
     return [_quote(span, marker, folded=marker > shown) for marker, span in enumerate(chosen, start=1)]
 

@@ -27,7 +27,7 @@ MOST_CODES = 3  # of one sentence: a list may name forty procedures
 CANDIDATES = 20  # sections that the search for the codes returns
 _NAMED = re.compile(r"\d|^\W+_?$")  # digits, or symbols alone
 _MAYBE = re.compile(rf"\d|[^\0-\x7f]|{SYMBOLS.pattern}")  # every text with a name has one of these
-_VERSION = re.compile(r"(?<![\w.])(?:v\d{1,9}|\d{1,9}(?=\.))(?:\.(?:\d{1,9}|x))*", re.IGNORECASE)
+_VERSION = re.compile(r"(?i)(?<![\w.])(?:v(?:ersion[ -]?)?\d{1,9}|\d{1,9}(?=\.))(?:\.(?:\d{1,9}|x))*")
 _NUMBERS = re.compile(r"\d{1,9}(?:\.(?:\d{1,9}|x\b))*", re.IGNORECASE)
 
 

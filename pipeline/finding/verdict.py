@@ -114,8 +114,9 @@ def sigmoid(logits: float | NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _coverage(question: str, passage: Passage) -> float:
-    """The share of the question's content words that a passage or its headings have."""
+    """The share of the question's content words that a passage, its headings or its page's tags have."""
     metadata = passage.section.metadata
     language = metadata.get("language", "en")
-    present = text_terms("\n".join((*metadata["heading_path"], passage.section.text)), language)
+    named = (*metadata["heading_path"], *metadata.get("aliases", ()), metadata.get("keywords", ""))
+    present = text_terms("\n".join((*named, passage.section.text)), language)
     return share(content_terms(question, language), present)

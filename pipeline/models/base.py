@@ -121,7 +121,7 @@ class Encoder(ABC):
         with np.errstate(over="ignore"):  # an infinite length is refused
             lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not np.isfinite(lengths).all() or not lengths.all():
-            raise self._unusable("a vector without a direction (zeros, or not finite)")
+            raise self._unusable("a vector of zeros, or with numbers that are not finite")
         return np.asarray(vectors / lengths)
 
     def _unusable(self, found: str) -> ModelError:

@@ -140,7 +140,7 @@ class App:
         self.until(lambda: self.page.evaluate(WIDER) <= 0)
 
     def until(self, holds: Callable[[], bool]) -> None:
-        """Wait until something holds that `expect` does not know, such as where two parts stand."""
+        """Wait until a condition holds that `expect` cannot check, such as where two elements are."""
         end = time.monotonic() + PATIENCE_MS / 1000
         while not holds():
             assert time.monotonic() < end, "it did not come to hold"

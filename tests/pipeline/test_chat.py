@@ -325,10 +325,7 @@ def full(*_: object, **__: object) -> NoReturn:
 
 @pytest.mark.parametrize("with_model", [False, True])
 def test_an_answer_that_cannot_be_stored_is_shown_and_says_so(
-    new_chat: NewChat,
-    conversations: Conversations,
-    monkeypatch: pytest.MonkeyPatch,
-    with_model: bool,
+    new_chat: NewChat, conversations: Conversations, monkeypatch: pytest.MonkeyPatch, with_model: bool
 ) -> None:
     heard: list[Answer] = []
     llm = FakeLLM(replies=["The fan hums at 4000 rpm [1].", "And so on [1]."] * 2) if with_model else None

@@ -126,7 +126,7 @@ def test_a_mask_has_the_text_s_length_lines_and_letters(text: str, suffix: str) 
 
 @pytest.mark.parametrize("piece", OPENINGS)
 def test_no_text_takes_long(piece: str) -> None:
-    """Twice the text takes at most thrice the time, or little."""
+    """A text twice as long takes at most three times as long, or next to nothing."""
 
     def seconds(size: int) -> float:
         text = piece * (size // len(piece))

@@ -142,7 +142,7 @@ def _hints(game: Game) -> None:
 
 @messages.noticed
 def _hint(level: str, given: int) -> None:
-    """Give the hint after those that were drawn; a second click gives no second one."""
+    """Show the next hint; `given` is how many were shown, so that a second click shows no further one."""
     game = game_of(level)
     if len(game.hints_given) == given:
         game.hint()

@@ -115,7 +115,7 @@ class LexicalIndex:
             except LexicalError as error:
                 _log.warning("the index of words in '%s' is made anew: %s", self._folder, error)
         self._write(connection, made, added=now, remove=None)
-        _log.info("made the index of words of generation %d", state.generation)
+        _log.info("rebuilt the word index for generation %d", state.generation)
 
     def close(self) -> None:
         """Close the files."""

@@ -35,8 +35,9 @@ def test_levels_are_listed_and_a_won_one_is_marked(data_dir: Path) -> None:
     assert len(completed()) >= 6
     assert not any(completed().values())
     script = str(SCRIPTS / "ln2-tank.txt")
-    won = CliRunner().invoke(cli.app, ["mission", "1", "--script", script, "--data-dir", str(data_dir)])
-    assert won.exit_code == 0
+    arguments = ["mission", "1", "--script", script, "--data-dir", str(data_dir), "--json"]
+    won = CliRunner().invoke(cli.app, arguments)
+    assert (won.exit_code, json.loads(won.stdout)["won"]) == (0, True)
     assert "CRISIS AVERTED" in won.stdout
     assert [name for name, done in completed().items() if done] == ["ln2-tank"]
 

@@ -55,6 +55,16 @@ def test_a_short_section_is_quoted_whole(tmp_path: Path) -> None:
     assert (quote.citation.quote, quote.unit.lead, quote.unit.cut(quote.citation)) == (steps, "", ("", ""))
 
 
+def test_the_page_whose_title_is_the_question_is_quoted_first(tmp_path: Path) -> None:
+    words = (
+        "A connection pool keeps connections: a connection pool has a size, which the connection pool sets."
+    )
+    store = make_store(
+        tmp_path, {"pool.md": "# Connection pool\n\nIt is 5.\n", "new.md": f"# New\n\n{words}\n"}
+    )
+    assert [quote.citation.source for quote in quotes_for(store, "connection pool")] == ["pool.md", "new.md"]
+
+
 def test_an_introduction_is_quoted_with_the_first_method_below_it(tmp_path: Path) -> None:
     intro = "The admin forgot the password: there are two methods to reset the password."
     methods = f"## In a container\n\nReset it with `helper`.\n\n## In a stack\n\n{MORE} {MORE}\n"

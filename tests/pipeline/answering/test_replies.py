@@ -34,13 +34,7 @@ def cited(*quotes: tuple[str, str]) -> list[Citation]:
 
 
 def unit(
-    marker: int,
-    kind: UnitKind,
-    *,
-    lead: str = "",
-    start: int = 0,
-    end: int = 0,
-    folded: bool = False,
+    marker: int, kind: UnitKind, *, lead: str = "", start: int = 0, end: int = 0, folded: bool = False
 ) -> Unit:
     """How a quote is shown."""
     return Unit(marker, kind, start, end, lead, folded=folded)

@@ -70,11 +70,13 @@ def test_the_section_that_is_named_precedes_those_below_and_around_it() -> None:
 
 
 def test_a_version_that_is_named_is_searched_alone_and_else_the_newest() -> None:
-    pages = [section(f"docs/{v}/install.md", "Install", version=v) for v in ("v3.5", "v3.10", "2.x", "1.0.0")]
+    pages = [
+        section(f"docs/{v}/install.md", "Install", version=v) for v in ("version-3.5", "v3.10", "2.x", "1.0")
+    ]
     only_old = section("docs/2.x/hooks.md", "Hooks", version="2.x")
     unversioned = section("install.md", "Install")
     assert order("how to install", *pages, only_old, unversioned) == [1, 4, 5]
-    assert order("how to install in v3.5?", *pages, only_old, unversioned) == [0, 5]
+    assert order("how to install in version 3.5?", *pages, only_old, unversioned) == [0, 5]
     assert order("install 2.7", *pages, only_old) == [2, 4]
     assert order("install 1.0", *pages) == [3]
     assert order("install 9.9", *pages) == [1]  # no page is of it

@@ -30,10 +30,7 @@ def test_a_selected_section_by_its_heading_or_its_path(manual: EmbeddedStore, he
 
 @pytest.mark.parametrize(
     ("source", "heading", "text"),
-    [
-        ("pump.md", "Pump", "pump.md"),
-        ("systems/ecs.md", "tank", "'Cabin fan', 'LN2 tank'"),
-    ],
+    [("pump.md", "Pump", "pump.md"), ("systems/ecs.md", "tank", "'Cabin fan', 'LN2 tank'")],
 )
 def test_what_is_not_indexed(manual: EmbeddedStore, source: str, heading: str, text: str) -> None:
     reason = ask(manual, source, heading)

@@ -103,10 +103,7 @@ def test_a_secret_that_an_error_quotes_is_left_out() -> None:
 )
 def test_a_url_of_mongodb_that_cannot_be_used(url: str) -> None:
     connections = Connections(ServerAddresses(mongodb_url=url))
-    with (
-        pytest.raises(ConfigurationError, match="ATHENA_MONGODB_URL") as caught,
-        connections.mongodb(),
-    ):
+    with pytest.raises(ConfigurationError, match="ATHENA_MONGODB_URL") as caught, connections.mongodb():
         pass
     assert "hush" not in str(caught.value)
 

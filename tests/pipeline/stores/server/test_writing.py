@@ -49,7 +49,7 @@ def sections(store: ServerStore, text: str, paths: str | None = None) -> set[str
 
 
 def die_before(monkeypatch: pytest.MonkeyPatch, step: str, store: ServerStore, text: str) -> None:
-    """Write a.md with another text, and end before a step of it."""
+    """Start writing another text of a.md, and die before the named step."""
 
     def die(*_: object, **__: object) -> None:
         raise Killed
