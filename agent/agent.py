@@ -64,6 +64,7 @@ class Agent:
     consent: Consent | None = None
     functions: dict[str, AgentTool] = field(default_factory=dict)
     server_tools: dict[str, list[AgentTool]] = field(default_factory=dict)  # of those that answered
+    failed_servers: dict[str, tuple[float, str]] = field(default_factory=dict)  # asked again from when; why
 
     def add_tool(self, function: Callable[..., Any], *, reads: bool = False) -> None:
         """Add a function as a tool; the user is asked before each call unless the function only `reads`."""
@@ -224,8 +225,9 @@ class AgentRun:
 
     async def _tools(self) -> Mapping[str, AgentTool]:
         """Return the tools by name; Athena's own keep their names."""
-        self.turn.notices += tuple(await connect(self.agent.servers, self.agent.server_tools))
-        found = (tool for tools in self.agent.server_tools.values() for tool in tools)
+        tools_of, failed = self.agent.server_tools, self.agent.failed_servers
+        self.turn.notices += tuple(await connect(self.agent.servers, tools_of, failed))
+        found = (tool for tools in tools_of.values() for tool in tools)
         return {tool.name: tool for tool in (*found, *self.agent.functions.values(), *self.own_tools())}
 
     def _message(self, searches: Sequence[str]) -> str:
@@ -239,12 +241,7 @@ class AgentRun:
         persona, rules = self.parts.persona, f"{prompts.RULES}\n{TOOL_RULES}"
         shared: dict[str, Any] = {
             "system_prompt": "\n\n".join([persona.system_header.strip(), persona.tone.strip(), rules]),
-            "tools": [
-                FunctionTool.from_defaults(
-                    async_fn=partial(self._call, one), tool_metadata=one.function.metadata
-                )
-                for one in tools
-            ],
+            "tools": [FunctionTool(None, one.function.metadata, partial(self._call, one)) for one in tools],
             "timeout": self.parts.limits.answer_timeout_s,
         }
         llm = llama_index_llm(self.model)

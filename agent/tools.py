@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 MOST_CHARACTERS = 20_000  # of a result
 CONNECT_S = 10  # that a run waits for servers that did not answer before
+AGAIN_S = 60.0  # until one that did not answer is asked again: no question waits for it before
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +73,19 @@ class McpServersFile(BaseModel):
     servers: dict[str, McpServer] = Field(alias="mcpServers")
 
 
-async def connect(servers: Mapping[str, McpServer], tools: dict[str, list[AgentTool]]) -> list[str]:
+async def connect(
+    servers: Mapping[str, McpServer], tools: dict[str, list[AgentTool]], failed: dict[str, tuple[float, str]]
+) -> list[str]:
     """Ask the servers without tools for theirs; return a notice for each one that cannot be used."""
-    problems, missing = list[str](), [name for name in servers if name not in tools]
+    now = time.monotonic()
+    missing = [name for name in servers if name not in tools and now >= failed.get(name, (0.0, ""))[0]]
     asked = (_tools_of(name, servers[name]) for name in missing)
     for name, found in zip(missing, await asyncio.gather(*asked, return_exceptions=True), strict=True):
         if isinstance(found, BaseException):
-            problems.append(f"The MCP server '{name}' cannot be used: {_reason(found):.300}.")
+            failed[name] = now + AGAIN_S, f"The MCP server '{name}' cannot be used: {_reason(found):.300}."
         else:
             tools[name] = found
-    return problems
+    return [failed[name][1] for name in servers if name not in tools]
 
 
 def _reason(error: BaseException) -> str:

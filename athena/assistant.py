@@ -76,6 +76,7 @@ class Asking(TypedDict, total=False):
     persona: Persona | None
     user: str | None
     private: bool  # keep the conversation in this process alone, and remember nothing of it
+    unkept: bool  # private, and no part of the conversation is kept after the answer
     agent: ChatAgent | None  # `from agent import open_agent`: chooses tools, where there is a language model
 
 
@@ -263,11 +264,13 @@ class Athena:
         from memory.chat import PRIVATE, RememberingChat
         from pipeline.answering.turns import ChatParts
         from pipeline.chat import ChatRecipe
+        from pipeline.stores.private import PrivateConversations
 
         require_index(self.settings, self.store)
         model, choice = self.models.language_model(asking.get("llm"))
         conversation_id, persona = asking.get("conversation_id"), asking.get("persona")
-        private = asking.get("private", False) or (conversation_id or "") in self.private_conversations
+        unkept, known = asking.get("unkept", False), self.private_conversations
+        private = unkept or asking.get("private", False) or (conversation_id or "") in known
         user = asking.get("user") or self.settings.user
         memory, prices = self.memory_of(user, persona=persona), options_of(self.settings, PriceOptions)
         why_private = PRIVATE if private else ""
@@ -278,7 +281,7 @@ class Athena:
             options=options.but(paths=paths) if paths else options,
             llm=model,
             choice=choice,
-            conversations=self.private_conversations if private else self.conversations,
+            conversations=PrivateConversations() if unkept else known if private else self.conversations,
             persona=persona or self.persona,
             limits=options_of(self.settings, ChatOptions),
             listeners=(tracer.record,) if tracer and not private else (),

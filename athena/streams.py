@@ -51,7 +51,7 @@ class AnswerStream:
         for event in self:
             match event:
                 case SentencesCited(text=text) | AnswerFinished(answer=Answer(text=text)):
-                    yield text.removeprefix(sent)
+                    yield text[len(sent) :]  # the whole has no blank lines at its end
                     sent = text
                 case RunFailed(error=error):
                     raise error

@@ -52,14 +52,13 @@ def asking_of(
         "llm": "none" if model == QUOTES else None,
         "paths": paths,
         "user": context.caller.user,
-        "private": not stored,
+        "unkept": not stored,
     }
 
 
 def answer_out(context: RequestContext, asking: Asking, answer: Answer) -> AnswerOut:
-    """Return an answer as JSON; a private one is deleted here and has no ids."""
+    """Return an answer as JSON; one that is not stored has no ids."""
     shown, recalled = context.athena.with_memories(answer, user=context.caller.user)
-    if asking["private"]:
-        context.athena.private_conversations.delete(answer.conversation_id)
+    if asking["unkept"]:
         shown = replace(shown, conversation_id="", turn_id="")
     return AnswerOut.of(shown, recalled)

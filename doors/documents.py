@@ -92,13 +92,8 @@ def search(request: SearchRequest, context: Reads) -> SearchOut:
 @router.post("/ask")
 def ask(request: AskRequest, context: Reads) -> AnswerOut:
     """Return one answer with its citations."""
-    asking = asking_of(
-        context,
-        request.model,
-        paths=request.paths,
-        conversation_id=request.conversation_id,
-        store=request.store,
-    )
+    known, store = request.conversation_id, request.store
+    asking = asking_of(context, request.model, paths=request.paths, conversation_id=known, store=store)
     return answer_out(context, asking, context.athena.ask(request.question, **asking))
 
 

@@ -66,9 +66,7 @@ class Tools:
 
     def ask(self, question: Text, context: Context) -> AnswerOut:
         """Answer a question from the documents, with citations of the exact sentences; nothing is stored."""
-        athena, user = self.open_athena(), self.caller_of(context).user
-        answer = athena.ask(question, user=user, private=True)
-        athena.private_conversations.delete(answer.conversation_id)
+        answer = self.open_athena().ask(question, user=self.caller_of(context).user, unkept=True)
         return AnswerOut.of(replace(answer, conversation_id="", turn_id="", units=(), steps=()))
 
     def read(self, id: Text, offset: Annotated[int, Field(ge=0)] = 0) -> str:  # noqa: A002

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import Annotated, Any, Literal
 from urllib.parse import quote, urlencode
@@ -20,14 +20,16 @@ from sse_starlette import EventSourceResponse
 from starlette.concurrency import run_in_threadpool
 
 from athena.assistant import Asking
+from athena.components import require_index
 from athena.shapes import AnswerOut
 from doors.access import Reads, RequestContext
 from doors.answering import MODEL, MODELS, answer_out, asking_of
 from doors.errors import ERRORS, BadRequest, error_out
 from pipeline.answer import Answer, Citation, Message
 from pipeline.answering.citations import CODE, MARKER
+from pipeline.asking.questions import check_length
 from pipeline.errors import AthenaError
-from pipeline.steps.events import AnswerFinished, RunFailed, SentencesCited
+from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed, SentencesCited
 from pipeline.steps.records import data_of
 
 DONE = "[DONE]"
@@ -111,9 +113,13 @@ def models(_: Reads) -> ModelList:
 def complete(request: CompletionRequest, context: Reads) -> Completion | EventSourceResponse:
     """Answer the last message; with `stream` as server-sent events, whose last delta has the citations."""
     question, asking = request.question(), asking_of(context, request.model)
-    if request.stream:
-        return EventSourceResponse(_stream(request, context, question, asking), sep="\n")
-    answer = context.athena.ask(question, history=request.history(), **asking)
+    history = request.history()
+    if request.stream:  # what is wrong with the request has a status of its own
+        check_length(question)
+        require_index(context.athena.settings, context.athena.store)
+        events = context.athena.astream(question, history=history, **asking)
+        return EventSourceResponse(_stream(request, context, events, asking), sep="\n")
+    answer = context.athena.ask(question, history=history, **asking)
     shape = answer_out(context, asking, answer)
     notes = _annotations(context, answer, shape.answer)
     message = ChatCompletionMessage(role="assistant", content=shape.answer, annotations=notes)
@@ -124,7 +130,7 @@ def complete(request: CompletionRequest, context: Reads) -> Completion | EventSo
 
 
 async def _stream(
-    request: CompletionRequest, context: RequestContext, question: str, asking: Asking
+    request: CompletionRequest, context: RequestContext, events: AsyncGenerator[ChatEvent], asking: Asking
 ) -> AsyncIterator[str]:
     """Yield the data of OpenAI's events: each sentence once it is cited, all citations, and `[DONE]`.
 
@@ -133,7 +139,6 @@ async def _stream(
     head, sent = _head(request), ""
     yield _chunk(head, {"role": "assistant", "content": ""})
     try:
-        events = context.athena.astream(question, history=request.history(), **asking)
         async with aclosing(events):
             async for event in events:
                 match event:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import logging
 import socket
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
@@ -17,8 +16,6 @@ from athena.settings import Settings
 from pipeline.answering.persona import load_persona
 from pipeline.errors import ConfigurationError
 from pipeline.models.llm import require_model_name
-
-log = logging.getLogger(__name__)
 
 NO_PAGE = "The chat in the browser needs Streamlit, which is not installed."
 INSTALL_PAGE = "Install it with: pip install 'athena-docs[page]'"
@@ -40,16 +37,11 @@ def streamlit_options(settings: Settings) -> dict[str, Any]:
     return options
 
 
-def serve(
-    settings: Settings,
-    *,
-    say: Callable[[str], None],
-    ingest: bool = False,
-    page: bool = True,
-) -> None:
+def serve(settings: Settings, *, say: Callable[[str], None], ingest: bool = False, page: bool = True) -> None:
     """Serve the app until it is interrupted; call `say` with its address.
 
-    With `ingest` the corpus is indexed meanwhile. Without `page` only the API is served, once that is done.
+    With `ingest` the corpus is indexed meanwhile. Without `page` only the API is served, once that is done;
+    `say` also gets what could not be read.
 
     Raises:
         ConfigurationError: the port is taken, or cannot be listened on; the settings name no language model;
@@ -91,7 +83,7 @@ def serve_doors(settings: Settings, *, say: Callable[[str], None], ingest: bool)
 
         if ingest:
             for problem in athena.ingest([settings.corpus]).problems:
-                log.warning("not indexed: %s", problem)
+                say(f"Not indexed: {problem}")
         athena.warm_up(serving=True)
         say(f"Athena's API is at {url_of(settings.host, settings.port)} (Ctrl-C ends it)")
         uvicorn.run(app, host=settings.host, port=settings.port, log_level="warning", server_header=False,

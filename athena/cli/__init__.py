@@ -40,7 +40,7 @@ for command in (
     app.command()(command)
 app.add_typer(memory, name="memory")
 app.add_typer(serving.keys, name="keys")
-if find_spec("evals.commands"):
+if find_spec("evals"):
     from evals.commands import app as evaluate
 
     app.add_typer(evaluate, name="eval")

@@ -71,7 +71,10 @@ def test_a_slow_server_is_done_without(
     fan: Athena, ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("agent.tools.CONNECT_S", 0.2)
-    answer = ask([ANSWERED], agent=agent_with(fan, tmp_path, parts("slow")))
+    agent = agent_with(fan, tmp_path, parts("slow"))
+    ask([ANSWERED], agent=agent)
+    monkeypatch.setattr("agent.tools.CONNECT_S", 500.0)  # the next question does not wait for it again
+    answer = ask([ANSWERED], agent=agent)
     assert any("cannot be used" in notice for notice in answer.notices)
     assert answer.citations
 
