@@ -33,6 +33,8 @@ _ROWS = [row.split("\t") for row in Path(__file__).with_suffix(".tsv").read_text
 _MACROS = {name: pattern for where, name, pattern in (row for row in _ROWS if row[0] == "macro")}
 _MARGIN = re.compile(_MACROS["%MARGIN%"])
 _FENCE = re.compile(rf"{_MACROS['%MARGIN%']}(?P<run>`{{3,}}+(?=[^`\n]*$)|~{{3,}}+)(?P<info>[^\n]*)$")
+_OPTION = re.compile(r"[ \t>]*(?::[\w-]+:(?:[ \t]|$)|(?:#|//|--|%)\|)")  # of a code block in MyST, Quarto
+_ROLE_TARGET = re.compile(r"\s+<[^<>`]+>\Z")
 _TICKS = re.compile(r"`++|\n(?=(?>[ \t>]*)(?:\n|[-*+|#]|\d{1,9}[.)] ))")
 _OPENS_BLOCK = re.compile(r"(?:[-*+]|\d{1,9}[.)]|!!!|\?\?\?\+?|===[+!]?)[ \t]|\[\^[^\]\n]+\]:|::[a-z]")
 _IMPORT = re.compile(r"^import\b[^\n]*[\"']", re.MULTILINE)
@@ -235,7 +237,7 @@ def _shown(found: _Found, attributes: str) -> list[Span]:
     """Return the spans of the groups, else of the values of these attributes (a pattern)."""
     spans = [found.span(number) for number in range(1, found.re.groups + 1) if found[number]]
     if attributes and not spans and "=" in found[0]:
-        shown = _compiled(rf"(?<=[\s\"'{{])(?:{attributes})\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)')")
+        shown = _compiled(rf"(?<=[\s\"'{{])(?:{attributes})\s*+=\s*+\{{?(?:\"([^\"]*+)\"|'([^']*+)')")
         spans = [value.span(value.lastindex or 1) for value in shown.finditer(found.string, *found.span())]
     return [(first, last) for first, last in spans if found.string[first:last].strip()]
 
@@ -279,7 +281,10 @@ def _without_code(text: str, *, indented: bool) -> str:
     position = 0
     for start, end in code_spans(text):
         length = len(text[start:end]) - len(text[start:end].lstrip("`"))
-        pieces += [text[position : start + length], _covered(text[start + length : end - length], _CODE)]
+        code = text[start + length : end - length]
+        shown = _ROLE_TARGET.sub("", code) if text[start - 1 : start] == "}" else code
+        pieces += [text[position : start + length], re.sub(rf"[^\n{FILL}]", _CODE, shown)]
+        pieces.append(_covered(code[len(shown) :], FILL))
         position = end - length
     return "".join([*pieces, text[position:]])
 
@@ -287,14 +292,15 @@ def _without_code(text: str, *, indented: bool) -> str:
 def _without_fences(lines: Iterable[str]) -> Iterator[str]:
     """Yield lines with `_CODE` for the insides of fences, and colons for MyST's directives that hold text."""
     directives: list[str] = []
-    code, deepest = "", 0
+    code, deepest, options = "", 0, False
     for line in lines:
         fence = _FENCE.match(line) if "```" in line or "~~~" in line else None
         run, info = (fence["run"], fence["info"].strip()) if fence else ("", "")
         closes = bool(directives) and not info and run.startswith(directives[-1])
         if code:
             is_end = fence is not None and not info and run.startswith(code) and fence.start("run") <= deepest
-            yield line if is_end else _CODE * len(line)
+            options = options and _OPTION.match(line) is not None
+            yield line if is_end else (FILL if options else _CODE) * len(line)
             code = "" if is_end else code
         elif fence and (closes or any(dialect.pattern.match(info) for dialect in _dialects("fence"))):
             if closes:
@@ -304,6 +310,7 @@ def _without_fences(lines: Iterable[str]) -> Iterator[str]:
             yield line[: fence.start("run")] + ":" * len(run) + fence["info"]
         elif fence:
             code, deepest = run, fence.start("run") + 3  # an end that is indented more is code
+            options = info.startswith("{")
             yield line[: fence.end("run")] + _CODE * len(fence["info"])
         else:
             yield line

@@ -29,7 +29,7 @@ _ROWS = Path(__file__).with_name("includes.tsv").read_text(encoding="utf-8").spl
 _DIRECTIVE = re.compile(
     "|".join("(?P<{}>{})".format(*row.split("\t")) for row in _ROWS if row[:1] != "#"), re.MULTILINE
 )
-_SIGNS = ("{{#", "{!", "8<-", "@include:", "<<<", "{*", "[!", "include}", "include-markdown")
+_SIGNS = ("{{#", "{!", "8<-", "@include:", "<<<", "{*", "[!", "include}", "include-markdown", "< include ")
 """Each directive has one of these: few pages do, and to look for them costs a hundredth of `_DIRECTIVE`."""
 
 _NO_WAITING = getattr(os, "O_NONBLOCK", 0)  # else opening a pipe waits for somebody who writes to it

@@ -71,6 +71,7 @@ MAIN = "fn main() {\n    let s = 1;\n}"
         ('  --8<-- "listings/a.rs:2:4"', "  fn main() {\n      let s = 1;"),
         ('--8<-- "../parts/part.md"', PART),
         ("{!parts/part.md!}", PART),
+        ("{{< include ../parts/part.md >}}", PART),
         ('  {% include-markdown "../parts/part.md" heading-offset=1 %}', f"  {PART}"),
         ("<!--@include: ../parts/part.md-->", PART),
         ("<!-- @include: @/parts/part.md{3,} -->", "Twice."),
