@@ -5,9 +5,9 @@ reads as before keeps its vector. Each document is stored whole or not at all; t
 that ended early. A rebuild embeds all documents again, those of folders that are not named this time from
 their text in the index; no search finds a document until the rebuild has reached it.
 
-To add a dialect of Markdown, add rows to `readers/dialects.tsv`; directives that include files have theirs in
-`readers/includes.tsv`, and their sign in `readers/source.py`. To add a language, see `readers/language.py`
-(sentences) and `pipeline/analysis.py` (stems). Both need a higher `FORMAT`: docs/architecture.md has it all.
+To add a dialect of Markdown, add rows to `readers/dialects.tsv`; one that includes files, to
+`readers/includes.tsv`. To add a language, see `readers/language.py` (sentences) and `pipeline/analysis.py`
+(stems). Both need a higher `FORMAT`: docs/architecture.md has it all.
 """
 
 from __future__ import annotations

@@ -51,11 +51,8 @@ def parse_markdown(text: str, *, suffix: str = ".md", start: int = 0) -> tuple[s
     masked = " " * start + mask(text[start:], suffix=suffix)
     body = "\n" * start + masked[start:].replace("\r\n", " \n").replace("\r", "\n")
     body, rows = _without_tables(text, body)
-    labels = [
-        Block(Kind.PROSE, found.start(2), found.end(), quotes=found[1].count(">"))
-        for found in _LABEL.finditer(body)
-        if is_seen(found[2])
-    ]
+    seen = (label for label in _LABEL.finditer(body) if is_seen(label[2]))
+    labels = [Block(Kind.PROSE, one.start(2), one.end(), quotes=one[1].count(">")) for one in seen]
     body = _LABEL.sub(lambda found: found[1] + " " * len(found[2]), body)
     items = list(islice(_blocks(body, indented_code=suffix.lower() != ".mdx"), MAX_BLOCKS))
     rest = items[-1].end if len(items) == MAX_BLOCKS else len(text)

@@ -36,10 +36,9 @@ class MarkdownCorpus:
 
     def find(self, path: Path, *, known: Collection[str] = ()) -> FoundFiles:
         """Return the files at and below `path`; of a folder also files whose source is `known`."""
-        whole = self.whole_folder is not None and path.resolve() == self.whole_folder.resolve()
-        return find_files(
-            [path], max_bytes=self.max_bytes, all_formats=whole or self.all_formats, known=known
-        )
+        is_whole = self.whole_folder is not None and path.resolve() == self.whole_folder.resolve()
+        formats = is_whole or self.all_formats
+        return find_files([path], max_bytes=self.max_bytes, all_formats=formats, known=known)
 
     def read(self, path: Path, *, source: str, known: str = "") -> Source | None:
         """Return a file's text with its included files, or converted to Markdown; raises `ReaderError`.

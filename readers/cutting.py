@@ -52,10 +52,8 @@ class TokenLimit:
     def allows(self, text: str) -> bool:
         """Whether `text` is short enough; no token is shorter than a character, and most are no word."""
         reach = CHARACTERS_PER_TOKEN * self.max_tokens
-        is_too_long = len(text) > reach and sum(map(len, text.split())) > reach
-        return len(text) <= self.max_tokens or (
-            not is_too_long and self.count_tokens(text) <= self.max_tokens
-        )
+        is_short = len(text) <= reach or sum(map(len, text.split())) <= reach
+        return len(text) <= self.max_tokens or (is_short and self.count_tokens(text) <= self.max_tokens)
 
 
 def divide(text: str, *, limit: TokenLimit, cuts: Sequence[Cut]) -> list[Span]:

@@ -34,7 +34,7 @@ _MACROS = {name: pattern for where, name, pattern in (row for row in _ROWS if ro
 _MARGIN = re.compile(_MACROS["%MARGIN%"])
 _FENCE = re.compile(rf"{_MACROS['%MARGIN%']}(?P<run>`{{3,}}+(?=[^`\n]*$)|~{{3,}}+)(?P<info>[^\n]*)$")
 _OPTION = re.compile(r"[ \t>]*(?::[\w-]+:(?:[ \t]|$)|(?:#|//|--|%)\|)")  # of a code block in MyST, Quarto
-_ROLE_TARGET = re.compile(r"\s+<[^<>`]+>\Z")
+_ROLE = re.compile(r"(?<!`)(\{[\w:.+-]+\}`[^`<>\n]+?)[ \t]+<[^`<>\n]+>(?=`)")  # of MyST, with a target
 _TICKS = re.compile(r"`++|\n(?=(?>[ \t>]*)(?:\n|[-*+|#]|\d{1,9}[.)] ))")
 _OPENS_BLOCK = re.compile(r"(?:[-*+]|\d{1,9}[.)]|!!!|\?\?\?\+?|===[+!]?)[ \t]|\[\^[^\]\n]+\]:|::[a-z]")
 _IMPORT = re.compile(r"^import\b[^\n]*[\"']", re.MULTILINE)
@@ -277,14 +277,13 @@ def _without_code(text: str, *, indented: bool) -> str:
     """`text` with `_CODE` for each character of code, and colons for the fences of MyST's directives."""
     lines = _without_fences(text.split("\n"))
     text = "\n".join(_without_indented(lines) if indented else lines)
+    text = _ROLE.sub(lambda role: role[1].ljust(len(role[0]), FILL), text)
     pieces: list[str] = []
     position = 0
     for start, end in code_spans(text):
         length = len(text[start:end]) - len(text[start:end].lstrip("`"))
-        code = text[start + length : end - length]
-        shown = _ROLE_TARGET.sub("", code) if text[start - 1 : start] == "}" else code
-        pieces += [text[position : start + length], re.sub(rf"[^\n{FILL}]", _CODE, shown)]
-        pieces.append(_covered(code[len(shown) :], FILL))
+        code = re.sub(rf"[^\n{FILL}]", _CODE, text[start + length : end - length])
+        pieces += [text[position : start + length], code]
         position = end - length
     return "".join([*pieces, text[position:]])
 

@@ -15,6 +15,7 @@ MOST_ALIASES, MOST_KEYWORDS = 20, 1_000
 
 _ALIASES = ("aliases", "alias", "sidebar_label", "sidebarTitle", "linkTitle", "short_title", "nav_title")
 _KEYWORDS = ("tags", "keywords", "categories", "description", "summary")
+_LANGUAGE = re.compile(r"(?!go|js|kt|py|rb|rs|sh|ts|vb)([a-z]{2})(?:[-_]\w+)*")  # not one of code
 _FOLDER_PAGES = frozenset({"index", "_index", "readme"})
 _DATED = re.compile(r"^(\d{4}-\d{2}-\d{2})[-_ ]+(?=\S)")
 _NUMBERED = re.compile(r"^\d{1,3}[-_.]\s*(?!x\Z)(?=[^\W\d])")
@@ -22,7 +23,7 @@ _VERSION = re.compile(r"(?:v(?:ersion)?|release)?[-_ ]?\d+(?:\.(?:\d+|x))+|v\d+"
 
 
 def page_names(source: str, matter: FrontMatter, heading: str) -> dict[str, Any]:
-    """Return a page's `title`, and its `aliases`, `keywords` and `version` if it has any.
+    """Return a page's `title`, and if it has any its `aliases`, `keywords`, `language` and `version`.
 
     The title is that of the front matter, else `heading` (the first of level 1, "" without one), else the
     file's name made readable. A folder of the path may name the version.
@@ -33,18 +34,20 @@ def page_names(source: str, matter: FrontMatter, heading: str) -> dict[str, Any]
 
     path = PurePosixPath(source)
     folders = [part for part in path.parts[:-1] if part.strip("/.")]
-    file = folders[-1] if path.stem.lower() in _FOLDER_PAGES and folders else path.stem
+    file = folders[-1] if path.stem.lower().split(".")[0] in _FOLDER_PAGES and folders else path.stem
     name, dated = readable_name(file), _DATED.sub(r"\1 ", file) if _DATED.match(file) else ""
-    title = next(iter(texts("title")), "") or heading or name or path.stem
+    title = ", ".join(filter(None, texts("title"))) or heading or name or path.stem
     aliases = {title_key(title): "", "": ""}
     for text in [*texts(*_ALIASES), heading, name, dated]:
         if not (text.startswith("/") or "://" in text):  # some generators call addresses aliases
             aliases.setdefault(title_key(text), shortened(text, MAX_TITLE))
     keywords = [*texts(*_KEYWORDS), *map(readable_name, folders)]
+    languages = filter(None, map(_LANGUAGE.fullmatch, texts("lang", "language")))
     found = {
         "title": shortened(title, MAX_TITLE),
         "aliases": [alias for alias in aliases.values() if alias][:MOST_ALIASES],
         "keywords": shortened("\n".join(filter(None, keywords)), MOST_KEYWORDS),
+        "language": next((stated[1] for stated in languages), ""),
         "version": next(filter(_VERSION.fullmatch, reversed(folders)), ""),
     }
     return {key: value for key, value in found.items() if value}

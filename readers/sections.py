@@ -27,7 +27,7 @@ def read_sections(text: str, *, source: str, language: str = "") -> list[Section
     CommonMark with tables, YAML or TOML front matter, and the dialects of `readers/dialects.py`. A section is
     the text from a heading to the next heading of any level. Headings inside lists and quotes begin no
     section, and a heading without text of its own makes none. Text before the first heading is a section of
-    level 0, whose heading path is the page's title.
+    level 0, whose heading path is the page's title. Without any, that text is the front matter's description.
 
     A section's metadata are `source`, `title`, `heading_path` (which begins with the title), `level`, `order`
     (from 0), `start_line` and `end_line` (from 1), `hash`, and where there are any `aliases`, `keywords`,
@@ -39,10 +39,15 @@ def read_sections(text: str, *, source: str, language: str = "") -> list[Section
         _logger.warning("%r is read as plain text after %d headings and paragraphs", source, MAX_BLOCKS)
     headings = (item.title for item in items if isinstance(item, Heading) and item.level == 1)
     page: dict[str, Any] = page_names(source, matter, next(filter(None, headings), ""))
+    language = page.pop("language", language)
     page |= {"language": language} if language not in ("", "en") else {}
+    end, about = len(text), next(filter(text.__contains__, matter.get("description", ())), "")
+    if about and not any(isinstance(item, Block) for item in items):
+        start, end = text.index(about), text.index(about) + len(about)
+        masked, items = text, [Block(Kind.PROSE, start, end)]
     sections: list[Section] = []
     lines, document = line_starts(text), document_id(source)
-    for outline in _outlines(items, page["title"], document, start=start, end=len(text)):
+    for outline in _outlines(items, page["title"], document, start=start, end=end):
         first, last = _trimmed(text, masked, outline)
         own, shown = text[first:last], masked[first:last]
         metadata = {"source": source, "order": len(sections), **outline.names, **page}

@@ -6,7 +6,6 @@ none that is hidden or reached through a link. A directive whose file cannot be 
 
 from __future__ import annotations
 
-import codecs
 import hashlib
 import logging
 import os
@@ -26,12 +25,10 @@ COST, SHARE_READ = 1_000, 20
 """Including a part of a file costs so many characters more, and this part of the characters of the file."""
 
 _ROWS = Path(__file__).with_name("includes.tsv").read_text(encoding="utf-8").splitlines()
-_DIRECTIVE = re.compile(
-    "|".join("(?P<{}>{})".format(*row.split("\t")) for row in _ROWS if row[:1] != "#"), re.MULTILINE
-)
-_SIGNS = ("{{#", "{!", "8<-", "@include:", "<<<", "{*", "[!", "include}", "include-markdown", "< include ")
-"""Each directive has one of these: few pages do, and to look for them costs a hundredth of `_DIRECTIVE`."""
-
+_NAMES, _SIGNS, _PATTERNS = zip(*(row.split("\t") for row in _ROWS if row[:1] != "#"), strict=True)
+_DIRECTIVE = re.compile("|".join(map("(?P<{}>{})".format, _NAMES, _PATTERNS)), re.MULTILINE)
+_UTF = ("utf-32", "utf-16")  # in this order: the mark of the first one begins with that of the second
+_MARKS = {"\ufeff".encode(f"{name}-{order}"): name for name in _UTF for order in ("le", "be")}
 _NO_WAITING = getattr(os, "O_NONBLOCK", 0)  # else opening a pipe waits for somebody who writes to it
 _PATH = re.compile(r"\s*(?:[~@]?/)?([^\s:#?{]+)")
 _LINES = re.compile(r"(?:^:|\{(?=[\d,])|ln\[|#L|range=|:lines:[ \t]*)(?=:?[\d,])([\dL:,\- ]+)")
@@ -94,11 +91,11 @@ def read_bytes(path: Path, *, max_bytes: int, source: str) -> bytes:
 
 
 def decoded(data: bytes, *, source: str) -> str:
-    """The text of a file in UTF-8, or in UTF-16 with a byte order mark, without that; raises `ReaderError`.
+    """The text of a file in UTF-8, or another UTF with a byte order mark, without that; raises `ReaderError`.
 
     Where all lines end with CR alone, as on old Macintoshes, they end with LF in the text.
     """
-    encoding = "utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8"
+    encoding = next((name for mark, name in _MARKS.items() if data.startswith(mark)), "utf-8")
     try:
         text = data.decode(encoding).removeprefix("\ufeff")
     except UnicodeDecodeError as error:

@@ -18,7 +18,6 @@ from readers.source import ReaderError, Source
 
 BATCH_TEXTS = 1024
 """Texts that are embedded together, where there are as many: enough to sort them by length."""
-ENGLISH = "en"
 Stage = Literal["reading", "embedding", "storing", "indexing"]
 
 
@@ -174,8 +173,10 @@ class IngestRun:
         source = candidate.source
         sections, sentences = self.reader.cut(content.text, source=source)
         metadata = sections[0].metadata if sections else {}
-        language = metadata.get("language", ENGLISH)
+        language = metadata.get("language", "en")
         self.report.languages[language] = self.report.languages.get(language, 0) + 1
+        if not sections:
+            self.report.left_out.append(LeftOut(source, "without text"))
         former = self.indexed.get(source) or self.by_hash.get(content.hash)
         document = NewDocument(
             document_id(source), source, candidate.root, metadata.get("title", source), content.hash,
@@ -207,6 +208,6 @@ def known_vectors(store: DocumentStore, source: str, *, encoder: Encoder) -> dic
 
 
 def left_out_summary(left_out: Sequence[LeftOut]) -> str:
-    """Return the numbers of files and folders left out, by reason: `3 hidden, 9 of unknown ending`."""
-    reasons = Counter(one.reason for one in left_out).most_common()
-    return ", ".join(f"{number:,} {reason}" for reason, number in reasons)
+    """Return the numbers of files and folders left out, by reason: `3 hidden, 1 folder hidden`."""
+    reasons = Counter((" folder" * one.source.endswith("/"), one.reason) for one in left_out).most_common()
+    return ", ".join(f"{n:,}{kind}{'s' * bool(kind and n > 1)} {why}" for (kind, why), n in reasons)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipeline.errors import ManifestMismatch
-from pipeline.ingest import IngestReport, Progress
+from pipeline.ingest import IngestReport, Progress, left_out_summary
 from pipeline.stores.base import SearchRequest
 from pipeline.stores.embedded import EmbeddedStore
 from tests.fakes import FakeEncoder
@@ -69,6 +69,12 @@ def test_everything_is_stored_with_its_vectors(library: Library) -> None:
     response = store.search(SearchRequest(question, encoder.encode_query(question), 5))
     best = store.get_many([response.dense_sentences[0].node_id])
     assert [node.text for node in best.values()] == ["The valve opens at 5 bar."]
+
+
+def test_what_is_left_out_is_counted(library: Library) -> None:
+    (library.folder / "plan.md").write_text("# Plan\n\n![](plan.png)\n")
+    (library.folder / ".git").mkdir()
+    assert left_out_summary(library.ingest().left_out) == "1 folder hidden, 1 without text"
 
 
 def test_progress_counts_documents_and_texts(library: Library) -> None:

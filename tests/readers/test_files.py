@@ -177,6 +177,8 @@ PAGE = "# Größe\n\nDer Mast."
     [
         PAGE.encode(),
         codecs.BOM_UTF8 + PAGE.encode(),
+        codecs.BOM_UTF32_LE + PAGE.encode("utf-32-le"),
+        codecs.BOM_UTF32_BE + PAGE.encode("utf-32-be"),
         codecs.BOM_UTF16_LE + PAGE.encode("utf-16-le"),
         codecs.BOM_UTF16_BE + PAGE.encode("utf-16-be"),
         PAGE.replace("\n", "\r").encode(),

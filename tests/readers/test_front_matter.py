@@ -43,17 +43,10 @@ def test_values_are_short_few_and_well_formed() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "no front matter",
-        "---\nunclosed: true\n",
-        "----\na: 1\n----\n",
-        " ---\na: 1\n---\n",
-        "---\na: 1\n+++\n",
-        "---\n\nA text between two rules\n\n---\n",
-        "---\n- a\n- list\n---\n",
-        f"---\na: {'x' * MAX_CHARACTERS}\n---\n",
-        "---\n? {a: b}\n: c\n---\n",
-        f"---\n{'[' * 16_000}\n---\n",
-        f"---\n{'- ' * 2_000}\n---\n",
+        *("no front matter", "---\nunclosed: true\n", "----\na: 1\n----\n", " ---\na: 1\n---\n"),
+        *("---\na: 1\n+++\n", "---\n\nA text between two rules\n\n---\n", "---\n- a\n- list\n---\n"),
+        *(f"---\na: {'x' * MAX_CHARACTERS}\n---\n", "---\n? {a: b}\n: c\n---\n"),
+        *(f"---\n{'[' * 16_000}\n---\n", f"---\n{'- ' * 2_000}\n---\n"),
     ],
 )
 def test_what_is_no_front_matter_stays_text(text: str) -> None:

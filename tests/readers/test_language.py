@@ -20,9 +20,11 @@ GERMAN = "Die Pumpe summt, solange das Ventil geschlossen ist, und darf vorher n
         ("阀门关闭时水泵会嗡嗡作响。", "zh"),
         ("밸브가 닫혀 있으면 펌프가 윙윙거립니다.", "ko"),
         ("ปั๊มจะส่งเสียงเมื่อวาล์วปิด", "th"),
-        ("Pump 7", ""),
-        ("", ""),
+        *(("Pump 7", ""), ("", ""), ("הגיבוי רץ.", "he"), ("Насос гудит, пока клапан закрыт.", "ru")),
         (f"---\ntitle: {ENGLISH}---\n\n{GERMAN}\n```py\n{ENGLISH * 9}```\n", "de"),
+        ("Die Pumpe läuft um acht Uhr.", "de"),
+        (ENGLISH + "iVBORw0KGgoAAAANSUhEUgAAAAUA" * 500, "en"),
+        ("| Item | Gap |\n|--|--|\n" + "| item9z | 9 mm, 5 bar |\n" * 99, ""),
         (ENGLISH * 5 + "The Japanese for pump is ポンプ.", "en"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from readers.cutting import SentenceCutter
 from readers.levels import document_id, section_id
 from tests.readers.oracle import read, shown
 
@@ -31,6 +32,16 @@ def test_metadata_and_offsets() -> None:
     assert below.metadata["heading_path"] == ["Valves", "Seats"]
     assert read(text, language="de")[0].metadata["language"] == "de"
     assert "language" not in read(text, language="en")[0].metadata
+    assert read(f"---\nlang: nb-NO\n---\n{text}", language="da")[0].metadata["language"] == "nb"
+    assert "language" not in read(f"---\nlanguage: go\n---\n{text}")[0].metadata
+
+
+def test_a_page_without_text_is_its_description() -> None:
+    (section,) = read("---\ntitle: Bell\ndescription: It rings.\n---\n# Bell\n\n![](bell.png)\n")
+    assert (section.text, section.start_char_idx) == ("It rings.", 29)
+    assert [(one.text, one.metadata["start_line"]) for one in SentenceCutter(len).cut(section)] == [
+        ("It rings.", 3)
+    ]
 
 
 def test_headings_repeated_are_told_apart_by_how_often() -> None:
