@@ -35,6 +35,7 @@ _MARGIN = re.compile(_MACROS["%MARGIN%"])
 _FENCE = re.compile(rf"{_MACROS['%MARGIN%']}(?P<run>`{{3,}}+(?=[^`\n]*$)|~{{3,}}+)(?P<info>[^\n]*)$")
 _OPTION = re.compile(r"[ \t>]*(?::[\w-]+:(?:[ \t]|$)|(?:#|//|--|%)\|)")  # of a code block in MyST, Quarto
 _ROLE = re.compile(r"(?<!`)(\{[\w:.+-]+\}`[^`<>\n]+?)[ \t]+<[^`<>\n]+>(?=`)")  # of MyST, with a target
+_UNCOVERED = re.compile(rf"[^\n{FILL}{_CODE}]+")
 _TICKS = re.compile(r"`++|\n(?=(?>[ \t>]*)(?:\n|[-*+|#]|\d{1,9}[.)] ))")
 _OPENS_BLOCK = re.compile(r"(?:[-*+]|\d{1,9}[.)]|!!!|\?\?\?\+?|===[+!]?)[ \t]|\[\^[^\]\n]+\]:|::[a-z]")
 _IMPORT = re.compile(r"^import\b[^\n]*[\"']", re.MULTILINE)
@@ -282,9 +283,9 @@ def _without_code(text: str, *, indented: bool) -> str:
     position = 0
     for start, end in code_spans(text):
         length = len(text[start:end]) - len(text[start:end].lstrip("`"))
-        code = re.sub(rf"[^\n{FILL}]", _CODE, text[start + length : end - length])
-        pieces += [text[position : start + length], code]
+        pieces.append(text[position : start + length])
         position = end - length
+        pieces.append(_UNCOVERED.sub(lambda run: _CODE * len(run[0]), text[start + length : position]))
     return "".join([*pieces, text[position:]])
 
 
