@@ -182,9 +182,8 @@ class IngestRun:
             document_id(source), source, candidate.root, metadata.get("title", source), content.hash,
             content.text, sections, sentences, vectors={},
         )  # fmt: skip
-        texts = embedding_texts(sections, sentences, encoder=self.encoder)
         known = known_vectors(self.store, former.source, encoder=self.encoder) if former else {}
-        return CutDocument(document, texts, known)
+        return CutDocument(document, embedding_texts(sections, sentences, encoder=self.encoder), known)
 
 
 def embedding_texts(
