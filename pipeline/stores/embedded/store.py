@@ -171,7 +171,7 @@ class EmbeddedStore:
             lock.acquire(timeout=wait_s, poll_interval=0.02)
         except Timeout as error:
             raise _Taken(
-                f"Cannot write to the store in '{self._folder}': a program, maybe this one, writes to it.",
+                f"Cannot write to the store in '{self._folder}': this program or another is writing to it.",
                 "Wait until it has finished, or stop it, and try again.",
             ) from error
         except (OSError, NotImplementedError) as error:

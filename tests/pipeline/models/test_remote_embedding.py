@@ -82,10 +82,10 @@ def test_silence_times_out(server: ModelServer) -> None:
 @pytest.mark.parametrize(
     ("vector", "says"),
     [
-        ([0.0] * 4, "without a direction"),
-        ([float("nan")] * 4, "without a direction"),
-        ([1e30] * 4, "without a direction"),
-        ([], "without a direction"),
+        ([0.0] * 4, "vector of zeros"),
+        ([float("nan")] * 4, "vector of zeros"),
+        ([1e30] * 4, "vector of zeros"),
+        ([], "vector of zeros"),
         (["a"], "not numbers|protocol"),
         ([10**400], "not numbers|protocol|too large"),
         ([[1.0]], "numbers of the shape|protocol"),
