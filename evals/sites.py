@@ -58,7 +58,8 @@ def measure(name: str, folder: Path, titles: Sequence[Any], questions: Sequence[
             counts = Counter(pages=done.total, sections=done.sections, titles=len(titles))
             counts["questions"] = len(questions)
             counts["marked"] = sum(bool(MARKS.search(CODE.sub("", text))) for text in shown_texts(athena))
-            counts["unread"] = len(done.left_out) + len(done.problems)
+            unread = [one for one in done.left_out if one.reason != "without text"]
+            counts["unread"] = len(unread) + len(done.problems)
             found = [(f"title {row['title']!r}: {row['file']}", _titled(athena, row)) for row in titles]
             found += [(f"question {row['q']!r}: {row['file']}", _asked(athena, row)) for row in questions]
     for _, one in found:
