@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.errors import AthenaError
+from pipeline.errors import AthenaError, ConfigurationError
 
 if TYPE_CHECKING:
     from athena import Athena
@@ -29,12 +29,16 @@ def watch_folders(
     """Ingest the paths now and after every change, until `stop` is set.
 
     `on_report` gets the report of each ingest that changed the index or met a problem, `on_error` an error
-    once: the ingest is repeated until it succeeds. Hidden folders and the data folder are ignored.
+    once: the ingest is repeated until it succeeds. Hidden folders and the data folder are ignored. Raises
+    `ConfigurationError` where no path exists.
     """
     from watchfiles import watch
 
     data_dir, failure = athena.settings.data_dir.resolve(), ""
     folders = [path.resolve() for path in map(Path, paths) if path.exists()]
+    if not folders:
+        where = ", ".join(map(str, paths))
+        raise ConfigurationError(f"There is nothing to watch at {where}.", "Check the path.")
     changes = watch(  # it watches before the first ingest, so that no change is missed
         *folders,
         watch_filter=lambda _, path: _matters(Path(path), folders, data_dir),

@@ -147,7 +147,7 @@ class RememberingChat:
         found, reading = memory.read(question)
         told = memory.told(question, reading=reading, without=[turn_id])
         recalled, around = tuple(item.recalled for item in found), self._around(reading)
-        noted = SECRETS if secret_kinds(message) else NOTED * (is_personal(message) or corrects(message))
+        noted = NOTED if is_personal(message) or corrects(message) else ""
         items = (*recalled, *told.turns, *around)
         fitting = items[: within([item.text for item in items], tokens=memory.options.memory_tokens)]
         return replace(
@@ -159,7 +159,7 @@ class RememberingChat:
             graph=tuple(item for item in around if item in fitting),
             turns=tuple(item for item in told.turns if item in fitting),
             asks=asks(message),
-            noted="" if self.why_private or asks(message) else noted,
+            noted="" if self.why_private or asks(message) else SECRETS if secret_kinds(message) else noted,
             exchange=preset.exchange,
             considered=reading.considered,
         )

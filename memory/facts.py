@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from memory.entities import Named, Stated, normalised
-from memory.guard import reads_as_instruction, secrets_in
+from memory.guard import MASK, reads_as_instruction, secrets_in
 from memory.questions import asks
 from pipeline.analysis import analyse, content_terms, share
 
@@ -149,7 +149,7 @@ def _statement(row: Row, message: str) -> Statement | None:
     said = _text(row, "text")
     subject = _subject(_text(row, "subject"))
     text = own_words(said, message, about=subject)
-    if not text or len(text) > LONGEST_STATEMENT or "•" in text or secrets_in(text):
+    if not text or len(text) > LONGEST_STATEMENT or MASK in text or secrets_in(text):
         return None
     if any(asks(one) or reads_as_instruction(one) for one in (said, text)):
         return None

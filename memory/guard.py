@@ -21,6 +21,7 @@ Row = dict[str, Any]
 
 _BEFORE = 90  # characters before a label that may name its owner or be its value
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]|[\U000e0000-\U000e007f]")
+MASK = "•"  # stands for a character of a secret
 _SPACED_OUT = re.compile(r"\b(?:[A-Za-z][ ._-]){2,}[A-Za-z]\b")
 
 
@@ -109,10 +110,10 @@ def secrets_in(text: str) -> tuple[Secret, ...]:
 
 
 def without_secrets(text: str) -> str:
-    """Return the text with every character of a secret replaced by "•": offsets stay the same."""
+    """Return the text with `MASK` for every character of a secret: offsets stay the same."""
     characters = list(text)
     for secret in secrets_in(text):
-        characters[secret.start : secret.end] = "•" * (secret.end - secret.start)
+        characters[secret.start : secret.end] = MASK * (secret.end - secret.start)
     return "".join(characters)
 
 

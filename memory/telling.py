@@ -10,7 +10,7 @@ from dataclasses import replace
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
-from memory.guard import reads_as_instruction
+from memory.guard import MASK, reads_as_instruction
 from memory.questions import asks, is_personal
 from memory.times import date_words, meant_day
 from memory.turn_index import FoundTurn
@@ -70,7 +70,7 @@ def told(question: str, facts: Sequence[FoundMemory], turns: FoundTurns) -> Reco
     if verdict == "not remembered" or not lines:
         is_near = (personal and asks(question)) or turns.probability >= RECALLED
         return found if is_near else replace(found, turns=())
-    if shown and not leading and all("•" in item.turn.text for item in shown):
+    if shown and not leading and all(MASK in item.turn.text for item in shown):
         opening, verdict = MASKED_INTRO, "closest"
     else:
         opening = CLOSEST_INTRO if verdict == "closest" else INTRO

@@ -6,7 +6,6 @@ import signal
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,7 +14,6 @@ from rich.text import Text
 
 from athena.cli.running import AsJson, DataDir, counter, err, opened, say_error, show
 from athena.folder_watch import watch_folders
-from pipeline.errors import ConfigurationError
 from pipeline.words import counted
 
 if TYPE_CHECKING:
@@ -54,8 +52,6 @@ def ingest(
 
 def _watch(athena: Athena, paths: list[str], *, as_json: bool) -> None:
     """Index what changes until Ctrl-C, or until the system asks the process to end."""
-    if not any(Path(path).exists() for path in paths):
-        raise ConfigurationError(f"There is nothing to watch at {', '.join(paths)}.", "Check the path.")
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     err.print("Watching for changes (Ctrl-C ends it)", style="dim")
