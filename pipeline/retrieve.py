@@ -129,7 +129,7 @@ class HybridSearch:
             linked = [passage for passage in passages if passage.section.node_id not in known]
             merging_up.data["linked"] = fetched(linked)
             if merging_up.is_on(options.merge_up):
-                passages = merge_up(merging_up, passages, self.store)
+                passages = merge_up(merging_up, passages, question, self.store)
         with trace.step("select", top_k=options.top_k, context_tokens=options.context_tokens) as selecting:
             passages = select(selecting, passages, self.count_tokens)
         return passages, verdict
@@ -152,7 +152,7 @@ class HybridSearch:
         calibration, index = self.calibration, self.store
         if not passages:
             return Answerability(0.0, calibration.threshold, sure=calibration.sure)
-        unknown = index.lacking([*content_terms(question), *names(question)])
+        unknown = index.lacking([*content_terms(question), *(n for n in names(question) if n[0] != "§")])
         values = signals(
             question, found, passages, sentences=self.store.statistics().sentences, unknown=unknown
         )

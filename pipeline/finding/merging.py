@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from pipeline.analysis import content_terms
 from pipeline.answer import Passage
 from pipeline.errors import UnknownDocument
 from pipeline.nodes import Node, StoredNode
@@ -24,15 +25,18 @@ def is_merged(found: int, children: int) -> bool:
     return found >= max(MIN_CHILDREN, MIN_SHARE * children)
 
 
-def merge_up(step: Step, passages: list[Passage], store: DocumentStore) -> list[Passage]:
+def merge_up(step: Step, passages: list[Passage], question: str, store: DocumentStore) -> list[Passage]:
     """Return the passages, in which a heading's whole text replaces its sections if enough were found.
 
     The children of a heading are its own text and the headings directly under it; those among the first
     `within` passages count. Deep headings are merged first, and count for the next ones. Headings of more
-    than `MOST_WORDS` words, and documents that changed since the search, are not merged.
+    than `MOST_WORDS` words, and documents that changed since the search, are not merged; nor are those above
+    the first passage if its own heading is the `question`, but for stop words.
     """
     first = [_heading(passage.section) for passage in passages[: step.data["within"]]]
     headings = dict.fromkeys(heading[:end] for heading in first for end in range(2, len(heading) + 1))
+    if first and {*content_terms(question)} == {*content_terms(first[0][-1])}:
+        headings = {h: None for h in headings if h != first[0][: len(h)] or h == first[0]}
     for heading in sorted(headings, key=len, reverse=True):
         found = {_heading(passage.section) for passage in passages[: step.data["within"]]}
         children = {child for child in found if heading in (child, child[:-1])}

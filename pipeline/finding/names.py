@@ -27,17 +27,37 @@ MOST_CODES = 3  # of one sentence: a list may name forty procedures
 CANDIDATES = 20  # sections that the search for the codes returns
 _NAMED = re.compile(r"\d|^\W+_?$")  # digits, or symbols alone
 _MAYBE = re.compile(rf"\d|[^\0-\x7f]|{SYMBOLS.pattern}")  # every text with a name has one of these
+_CODE = re.compile(r"[a-z]+\d{3,}|0x[\da-f]+")  # KB5034441, 0x80070005
+_REFERENCE = re.compile(
+    r"(?i)(?:§ ?|\b(?:section|chapter|article|abschnitt|kapitel|artikel|chapitre|secci[oó]n|cap[ií]tulo) )"
+    r"(\d{1,9}(?:\.\d{1,9})*)"
+)
+_NUMBER = re.compile(r"(\d{1,9})[.:)]*(?: |$)")  # that a heading begins with
 _VERSION = re.compile(r"(?i)(?<![\w.])(?:v(?:ersion[ -]?)?\d{1,9}|\d{1,9}(?=\.))(?:\.(?:\d{1,9}|x))*")
 _NUMBERS = re.compile(r"\d{1,9}(?:\.(?:\d{1,9}|x\b))*", re.IGNORECASE)
 
 
 @lru_cache(maxsize=4096)
 def names(text: str) -> frozenset[str]:
-    """Return the exact names in a text, by the shape of its terms: 2.2.1, 2024-01-06, C-112, --top-k, $?."""
+    """Return the exact names in a text, by the shape of its terms: 2.2.1, 2024-01-06, C-112, --top-k, $?.
+
+    "Section 7" and "§ 7" have the name "§7".
+    """
     terms = text_terms(text, "en") if _MAYBE.search(text) else ()
-    signed = (term for term in terms if not term.isalnum())
-    found = (term for term in signed if term.startswith("--") or _NAMED.search(term))
-    return frozenset(re.sub(r"^v(?=\d)", "", term) for term in found)
+    found = (
+        term
+        for term in terms
+        if (_CODE.fullmatch(term) if term.isalnum() else term.startswith("--") or _NAMED.search(term))
+    )
+    numbers = {f"§{number}" for number in _REFERENCE.findall(text) if number.isdigit()}
+    return numbers.union(re.sub(r"^v(?=\d)", "", term) for term in found)
+
+
+@lru_cache(maxsize=4096)
+def heading_names(heading: str) -> frozenset[str]:
+    """Return the names in a heading; "7. Belts" has "§7", too."""
+    number = _NUMBER.match(heading)
+    return names(heading) | ({f"§{number[1]}"} if number else set())
 
 
 def is_title(question: str, section: Node) -> bool:
@@ -54,7 +74,8 @@ def is_named(question: str, section: Node) -> bool:
 
 def opening_names(headings: Sequence[str]) -> frozenset[str]:
     """Return the names that headings begin with."""
-    return frozenset(name for heading in headings for name in names(heading.split(" ")[0]))
+    first = [_REFERENCE.match(heading) or re.match(r"\S*", heading) for heading in headings]
+    return frozenset(name for found in first if found for name in heading_names(found[0]))
 
 
 def names_first(items: Sequence[Item], sections: Sequence[Node], question: str) -> list[Item]:
@@ -71,12 +92,7 @@ def names_first(items: Sequence[Item], sections: Sequence[Node], question: str) 
     newest: dict[str, Version] = {}
     for section, own in zip(sections, versions, strict=True):
         newest[_path(section)] = max(own, newest.get(_path(section), ()))
-    nearness = [_nearness(section.metadata, wanted) for section in sections]
-    if nearness.count(1) > MOST_NAMED:
-        nearness = [NOWHERE] * len(sections)
-    below = [place for place, near in enumerate(nearness) if near == 2]
-    for place in below[MOST_NAMED:]:  # a page with a version in its title leaves room for others
-        nearness[place] = NOWHERE
+    nearness = _by_name(sections, question, wanted)
     ranked = [
         (_rank(question, section, nearness[place]), place)
         for place, (section, own) in enumerate(zip(sections, versions, strict=True))
@@ -89,7 +105,33 @@ def names_first(items: Sequence[Item], sections: Sequence[Node], question: str) 
     return [items[place] for _, place in sorted(ranked)]
 
 
-def _rank(question: str, section: Node, nearness: int) -> float:
+def _by_name(sections: Sequence[Node], question: str, wanted: frozenset[str]) -> list[float]:
+    """Return the nearness of each section's headings to the wanted names: below 2 its own, 2 others, 3 none.
+
+    Of several, the one with more of the question's words is nearer. A number in a heading is no name of the
+    question ("3.11 Belts") if a section that has it in its text has more of them ("is python 3.11 supported").
+    """
+    nearness: list[float] = [_nearness(section.metadata, wanted) for section in sections]
+    own = [place for place, near in enumerate(nearness) if near == 1]
+    if len(own) > MOST_NAMED:
+        return [NOWHERE] * len(sections)
+    terms, best = content_terms(question), 0.0
+    if own and all(map(_NUMBERS.fullmatch, wanted)) and not _REFERENCE.search(question):
+        rivals = (one for one, near in zip(sections, nearness, strict=True) if near == NOWHERE)
+        best = max((_coverage(terms, rival) for rival in rivals if wanted <= names(rival.text)), default=0.0)
+    for place in own:
+        coverage = _coverage(terms, sections[place])
+        nearness[place] = NOWHERE if coverage < best else 1.5 - coverage / 2
+    for place in [place for place, near in enumerate(nearness) if near == 2][MOST_NAMED:]:
+        nearness[place] = NOWHERE  # a page with a version in its title leaves room for others
+    return nearness
+
+
+def _coverage(terms: Sequence[str], section: Node) -> float:
+    return share(terms, text_terms("\n".join((*section.metadata["heading_path"], section.text))))
+
+
+def _rank(question: str, section: Node, nearness: float) -> float:
     """Return 0 for a page whose title is the question, .5 for one with such an alias, else its nearness."""
     if not is_title(question, section):
         return nearness
@@ -99,9 +141,9 @@ def _rank(question: str, section: Node, nearness: int) -> float:
 def _nearness(metadata: Metadata, wanted: frozenset[str]) -> int:
     """1 where a section's own heading has all the wanted names, 2 where its other headings do, else 3."""
     path = metadata["heading_path"]
-    if not wanted or wanted <= names("".join(path[-1:])):
+    if not wanted or wanted <= heading_names("".join(path[-1:])):
         return 1 if wanted else NOWHERE
-    above = names("\n".join((*path, *metadata.get("aliases", ()))))
+    above = frozenset().union(*map(heading_names, (*path, *metadata.get("aliases", ()))))
     return 2 if wanted <= above else NOWHERE
 
 
@@ -141,7 +183,8 @@ def with_linked(
         read += [(node, passages[0].score) for node in nodes.values() if asked <= names(node.text)]
     scores: dict[str, float] = {}
     for node, score in read:
-        if not (own := names(node.text) - asked):
+        own = {name for name in names(node.text) - asked if not name.startswith("§")}
+        if not own:
             continue
         found = sorted(own - names("\n".join(node.metadata["heading_path"])))
         coverage = share(terms, leaf_terms(node))

@@ -59,10 +59,10 @@ def passages(*ids: str) -> list[Passage]:
 
 
 def run(
-    found: list[Passage], stored: StoredDocument | None, *, within: int = 8
+    found: list[Passage], stored: StoredDocument | None, *, within: int = 8, question: str = "tank"
 ) -> tuple[list[Passage], Step]:
     step, store = Step("merge_up", data={"within": within}), Sections(stored)
-    return merge_up(step, found, store), step  # type: ignore[arg-type]
+    return merge_up(step, found, question, store), step  # type: ignore[arg-type]
 
 
 def merged(*ids: str, **given: Any) -> list[tuple[str, float, tuple[str, ...]]]:
@@ -74,6 +74,7 @@ def test_a_parent_stands_in_the_place_of_its_best_section() -> None:
     bus, battery = ("dark", "cause", "fix"), ("battery", "other", "again")
     assert merged("other", "fix", "dark") == [("Fix", 0.9, ()), ("Bus", 0.8, bus)]
     assert merged("other", "battery") == [("Battery", 0.9, battery)]  # "again" has the same heading path
+    assert merged("fix", "dark", question="the fix?")[0] == ("Fix", 0.9, ())  # a heading that says all
 
 
 def test_it_climbs_past_a_heading_without_text_of_its_own() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,6 +30,8 @@ def order(question: str, *sections: StoredNode) -> list[int]:
         ("What does section 2.2.1 say?", {"2.2.1"}),
         ("what did we do on 2024-01-06", {"2024-01-06"}),
         ("alarm C-112, C 113 and E0382", {"c-112", "c-113", "e-0382"}),
+        ("KB5034441 says 0x80070005", {"kb5034441", "0x80070005"}),
+        ("what does section 7 say, or Kapitel 4 or §9", {"§7", "§4", "§9"}),
         ("is --Frozen-lockfile the default", {"--frozen-lockfile"}),
         ("what is $? for", {"$?"}),
         ("new in v3.5 or 2.x", {"3.5", "2.x"}),
@@ -67,6 +70,17 @@ def test_the_section_that_is_named_precedes_those_below_and_around_it() -> None:
     assert order("IL-10", other, *papers) == [0, 1, 2, 3, 4]  # many headings have it: it tells none apart
     notes = [section("7.4.md", "New in 7.4", f"Change {n}") for n in range(5)]
     assert order("how long is 7.4 supported", other, *notes) == [1, 2, 3, 0, 4, 5]
+
+
+def test_the_number_of_a_section_is_a_name_where_it_is_said_to_be_one_or_nothing_fits_better() -> None:
+    rules = [section("r.md", "Rules", heading) for heading in ("Scope", "7. Liability", "Chapter 12: Law")]
+    assert order("what does section 7 say", *rules) == [1, 0, 2]
+    assert order("chapter 12", *rules) == [2, 0, 1]
+    topic, other = section("g.md", "Guide", "3.11 Valves"), section("g.md", "Guide", "3.11 Python valves")
+    needs = replace(section("g.md", "Guide", "1.2 Needs"), text="Python 3.11 or newer is supported.")
+    assert order("is Python 3.11 supported", topic, needs) == [0, 1]
+    assert order("is Python 3.11 supported", needs, topic) == [0, 1]  # as they were
+    assert order("section 3.11 for Python", needs, topic, other) == [2, 1, 0]
 
 
 def test_a_version_that_is_named_is_searched_alone_and_else_the_newest() -> None:
