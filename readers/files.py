@@ -21,7 +21,7 @@ from pathspec.patterns.gitignore import GitIgnorePatternError
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from readers.formats import INSTALL, MARKDOWN, format_of
-from readers.source import ReaderError, read_bytes, unreadable
+from readers.source import LeftOut, ReaderError, read_bytes, unreadable
 
 MAX_DEPTH = 100  # folders in folders
 UNKNOWN_ENDING = "of unknown ending"
@@ -39,17 +39,6 @@ class FoundFile:
 
     path: Path
     source: str
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """A file that is not read, or a folder (with a trailing slash) that is not searched, and why.
-
-    The reason goes behind a number: "3 ignored by .gitignore".
-    """
-
-    source: str
-    reason: str
 
 
 @dataclass(slots=True)

@@ -7,7 +7,6 @@ none that is hidden or reached through a link. A directive whose file cannot be 
 from __future__ import annotations
 
 import hashlib
-import logging
 import os
 import re
 import stat
@@ -35,8 +34,6 @@ _LINES = re.compile(r"(?:^:|\{(?=[\d,])|ln\[|#L|range=|:lines:[ \t]*)(?=:?[\d,])
 _NAME = re.compile(r"(?::|#|\?name=)([A-Za-z_][\w-]*)")
 _ANCHOR = re.compile(r"ANCHOR(?:_END)?:|--8<--[ \t]*\[(?:start|end):|#[ \t]*(?:end)?region\b")
 
-_logger = logging.getLogger(__name__)
-
 
 @dataclass(eq=False)
 class ReaderError(Exception):
@@ -59,14 +56,26 @@ class ReaderError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A file that is not read, or a folder (with a trailing slash) that is not searched, and why.
+
+    The reason goes behind a number: "3 ignored by .gitignore".
+    """
+
+    source: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """A file's text, and the SHA-256 of its bytes and of what it includes (hexadecimal).
 
-    The byte order mark is not part of the text.
+    The byte order mark is not part of the text. `left_out` are the files that it names and does not include.
     """
 
     text: str
     hash: str
+    left_out: tuple[LeftOut, ...] = ()
 
 
 def read_bytes(path: Path, *, max_bytes: int, source: str) -> bytes:
@@ -139,7 +148,7 @@ def read_page(path: Path, *, max_bytes: int, source: str = "", budget: IncludeBu
     expanded = page.expanded(text, (path,))
     if page.included:
         digest.update("\0".join(["", *page.included]).encode())
-    return Source(expanded, digest.hexdigest())
+    return Source(expanded, digest.hexdigest(), tuple(page.left_out))
 
 
 @dataclass(slots=True)
@@ -151,6 +160,7 @@ class _Page:
     budget: IncludeBudget
     size: int
     included: list[str] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
 
     def expanded(self, text: str, above: tuple[Path, ...]) -> str:
         """Return the text with included files in the place of directives; `above` ends with its file."""
@@ -164,11 +174,14 @@ class _Page:
         named = _PATH.match(argument)
         target = self._target(named[1], above[-1]) if named else None
         if named is None or target is None or target in above or len(above) > MAX_DEPTH:
+            self.left_out.append(
+                LeftOut(named[1] if named else argument, "named by an include and not found")
+            )
             return found[0]
         try:
             part = self._read(target, argument[named.end() :], is_code=is_code)
         except ReaderError as error:
-            _logger.warning("%s does not include a file: %s", above[0].name, error)
+            self.left_out.append(LeftOut(error.source, "named by an include and not readable"))
             return found[0]
         if is_code:
             fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`{3,}", part))])

@@ -108,8 +108,8 @@ def names_first(items: Sequence[Item], sections: Sequence[Node], question: str) 
 def _by_name(sections: Sequence[Node], question: str, wanted: frozenset[str]) -> list[float]:
     """Return the nearness of each section's headings to the wanted names: below 2 its own, 2 others, 3 none.
 
-    Of several, the one with more of the question's words is nearer. A number in a heading is no name of the
-    question ("3.11 Belts") if a section that has it in its text has more of them ("is python 3.11 supported").
+    Of several, the one with more of the question's words is nearer. A number in a heading ("3.11 Belts") is
+    not that of the question ("is python 3.11 supported") if a section with it in its text has more of them.
     """
     nearness: list[float] = [_nearness(section.metadata, wanted) for section in sections]
     own = [place for place, near in enumerate(nearness) if near == 1]

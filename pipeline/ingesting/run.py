@@ -171,6 +171,7 @@ class IngestRun:
     def _cut(self, candidate: Candidate, content: Source) -> CutDocument:
         """Return a document without vectors, with those that the index has of its texts."""
         source = candidate.source
+        self.report.left_out += content.left_out
         sections, sentences = self.reader.cut(content.text, source=source)
         metadata = sections[0].metadata if sections else {}
         language = metadata.get("language", "en")

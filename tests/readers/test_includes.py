@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from readers.source import IncludeBudget, Source, read_page
+from readers.source import IncludeBudget, LeftOut, Source, read_page
 
 RUST = """// ANCHOR: all
 fn main() {
@@ -51,7 +51,9 @@ def test_the_hash_changes_with_an_included_file(book: Path) -> None:
     assert changed.hash != before.hash
     (book / "listings/a.rs").unlink()
     assert read(book).hash not in (changed.hash, before.hash)
-    assert "{{#rustdoc_include" in read(book).text
+    without = read(book)
+    assert "{{#rustdoc_include" in without.text
+    assert without.left_out == (LeftOut("../listings/a.rs", "named by an include and not found"),)
 
 
 PART = "Included.\n\nTwice."
