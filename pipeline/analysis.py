@@ -27,7 +27,7 @@ ANALYSER_VERSION = 5
 """Increase it with every change of the terms of a node: embedded indexes of words are made anew.
 Servers store the terms: increase `pipeline.stores.base.FORMAT`, too."""
 
-EMBEDDING_RECIPE = 4
+EMBEDDING_RECIPE = 5
 """Increase it with every change of the text that is embedded of a node, or of how a model's output becomes a
 vector: indexes of another recipe are embedded again."""
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import pyromark
 
-from readers.dialects import FILL, ITEM, KIND, LABEL, display, is_seen, mask, shortened
+from readers.dialects import END, FILL, ITEM, KIND, LABEL, ROW, TABLE, display, is_seen, mask, shortened
 from readers.levels import Block, Heading, Kind
 
 MAX_TITLE = 300
@@ -37,8 +37,7 @@ _LEAVES = {
 _BLOCKS = {*_LEAVES, "BlockQuote", "List", "Item", "Table", "Rule"}
 _LABEL = re.compile(rf"^([ \t>]*(?:{ITEM}|(?={LABEL})))([^\n]+)", re.MULTILINE)
 _NUMBER = re.compile(r"\d{1,9}[.)]\s*")
-_TABLE = re.compile(r"<table\b(?>(?:[^<]++|<(?!/?table\b))*)</table\s*>", re.IGNORECASE)
-_ROW = re.compile(r"<tr\b", re.IGNORECASE)
+_TABLE = re.compile(f"{TABLE}[^{TABLE}{END}]*{END}")
 _BRACKETS = re.compile(r"(?<![\w\]])\[([^\[\]\n]+)\](?![(\[])")
 
 
@@ -197,27 +196,20 @@ def _plain(text: str, events: Iterable[_Event]) -> str:
 
 
 def _without_tables(text: str, body: str) -> tuple[str, list[Block]]:
-    """Return `body` with HTML tables outside of code replaced by line endings, and a block for each row."""
+    """Return `body` with HTML tables replaced by line endings, and a block for each row.
+
+    A row with `<th>` is the header of the rows below.
+    """
     rows: list[Block] = []
-    pieces, position = [], 0
-    for table in _TABLE.finditer(text) if "</t" in text.lower() else ():
-        if body[table.start()] != "<":  # the mask leaves code
-            rows += _rows(table, body)
-            pieces += [body[position : table.start()], "\n" * len(table[0])]
-            position = table.end()
-    return "".join([*pieces, body[position:]]), rows
-
-
-def _rows(table: re.Match[str], body: str) -> Iterator[Block]:
-    """Yield the rows of an HTML table; a row with `<th>` is the header of the rows below."""
-    header = None
-    rows = (table.start() + row.start() for row in _ROW.finditer(table[0]))
-    bounds = [table.start(), *(row for row in rows if body[row] != "<"), table.end()]
-    for start, end in pairwise(bounds):
-        if is_seen(body[start:end]):
-            yield Block(Kind.TABLE_ROW, start, end, header)
-            if header is None and "<th" in table.string[start:end].lower():
-                header = shortened("| " + " ".join(display(body[start:end]).split()), MAX_TITLE)
+    for table in _TABLE.finditer(body):
+        header = None
+        begins = [table.start() + row.start() for row in re.finditer(ROW, table[0])]
+        for start, end in pairwise([table.start(), *begins, table.end()]):
+            if is_seen(body[start:end]):
+                rows.append(Block(Kind.TABLE_ROW, start, end, header))
+                if header is None and "<th" in text[start:end].lower():
+                    header = shortened(display(body[start:end]).strip(), MAX_TITLE)
+    return _TABLE.sub(lambda table: "\n" * len(table[0]), body), rows
 
 
 def _without_quote_marks(masked: str, items: Iterable[Item]) -> str:

@@ -19,6 +19,7 @@ FILL = "\u2060"
 LABEL = f"{FILL} {FILL}"  # begins a line that is a block of its own
 TITLE = f"{LABEL} {FILL}"  # begins a line that is the title of a callout, an admonition or a fold
 KIND = f"{FILL}\t"  # begins the line of a callout without a title: its kind, which stands before its text
+TABLE, ROW, END = "\u2061", "\u2062", "\u2063"  # begin an HTML table and its rows, and end it
 ITEM = f"-   {FILL}"
 """Begins a block of MkDocs whose text is indented by four; to the parser it is a list item."""
 LONGEST_ADDRESS = 2_000  # characters of an address; a longer one is taken for data
@@ -44,6 +45,11 @@ _INDENT_OF_FILL = re.compile(rf"^(?: {{4,}}|[ ]{{0,3}}\t[ \t]*)(?={FILL}(?! {FIL
 _MINIFIED = re.compile(r"[!-~]{200,}+")
 _GAP = re.compile(rf"([ \t]*){FILL}[{FILL} \t]*")
 _TITLE = re.compile(rf"(?m)^([ \t>\ue000-\uf8ff]*+(?:{TITLE}|{KIND}|-   [\ue000-\uf8ff]*+{FILL}))([^\r\n]+)")
+_EDGE = re.compile(f"([{TABLE}{END}])")
+_ROW = re.compile(rf"(?<![\ue001-\uf8ff])(?=[\ue001-\uf8ff]*{ROW})")
+_LAST_BAR = re.compile(rf"\|([\ue001-\uf8ff\s{FILL}]*)$")
+_BLANK_LINE = re.compile(r"\n(?:[ \t]*\n)+")
+_BLANK_START = re.compile(rf"\A[\s{FILL}]*\n")
 _BLANK_LINES = re.compile(r"(?:\A|\r?\n)(?>(?:[ \t]*\r?\n)+)")
 _ITEM_WITHOUT_TITLE = re.compile(rf"-   {FILL}[{FILL} \t]*(?>(?:\r?\n[ \t]*)+)(?=\S)")
 
@@ -75,6 +81,8 @@ def _without(where: str, text: str) -> str:
 
 def display(masked: str) -> str:
     """Return a mask without fillers, and without the blanks and empty lines around them."""
+    if _EDGE.search(masked) or ROW in masked:
+        masked = _with_pipes(masked)
     if FILL in masked:
         masked = _GAP.sub(_closed_up, _ITEM_WITHOUT_TITLE.sub("-   ", masked))
     if "\n" in masked:
@@ -105,6 +113,25 @@ def title_key(text: str) -> str:
 def shortened(text: str, most: int) -> str:
     """Return `text`, cut to `most` characters with an ellipsis if it is longer."""
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
+def _with_pipes(masked: str) -> str:
+    """Return a mask with HTML tables as Markdown's; a delimiter follows the first row of a whole table."""
+    pieces, last = list[str](), ""
+    for text, sign in zip(*[iter([*_EDGE.split(masked), ""])] * 2, strict=True):
+        before, *rows = _ROW.split(_BLANK_START.sub("", text) if last == END else text)
+        after = ""
+        if rows and sign != END:
+            rows[-1], *others = _BLANK_LINE.split(rows[-1], maxsplit=1)
+            after = "".join(others)
+        table = [[" ".join(cell.split()) for cell in _LAST_BAR.sub(r"\1", row).split("|")] for row in rows]
+        width = max(map(len, table), default=0)
+        lines = [f"| {' | '.join([*row, *[''] * (width - len(row))])} |" for row in table]
+        if last == TABLE:
+            lines.insert(1, "|" + "---|" * width)
+        pieces.append("\n".join([before.rstrip(), "", *lines, "", after]) if rows else before)
+        last = sign
+    return "".join(pieces).replace(ROW, "")
 
 
 def _closed_up(gap: _Found) -> str:
@@ -171,7 +198,8 @@ def _covered(text: str, sign: str) -> str:
 def _put(found: _Found, argument: str) -> str:
     """Return the argument, with blanks for `_`, behind the blanks and quote marks of the match."""
     rest = found[0].lstrip(f" \t>{FILL}")
-    return found[0][: -len(rest)] + argument.replace("_", " ") + FILL * (len(rest) - len(argument))
+    put = {"TABLE": TABLE, "ROW": ROW, "END": END}.get(argument, argument.replace("_", " "))
+    return found[0][: -len(rest)] + put + FILL * (len(rest) - len(put))
 
 
 def _label(found: _Found, argument: str, *, start: str = LABEL) -> str:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from readers.dialects import display, display_titled, mask
+from readers.dialects import END, ROW, TABLE, display, display_titled, mask
 
 if TYPE_CHECKING:
     from pipeline.answer import Citation, Unit
@@ -29,25 +29,26 @@ class Excerpt:
     masked: str
     start: int
     lead: str = ""  # Markdown that introduces the quote
-    opening: str = ""  # the table's header or the fence that the quote lacks
+    opening: str = ""  # the table's header or the fence that the quote lacks, as a mask
 
     @property
     def text(self) -> str:
         """The quote after its table's header or its fence, as Markdown."""
-        return self.opening + display_titled(self.masked.replace(DROPPED, ""))
+        return display_titled((self.opening + self.masked).replace(DROPPED, ""))
 
     def place(self, offset: int) -> int:
         """Return the offset in `text` of the character that is at `offset` in the file."""
         at = min(max(0, offset - self.start), len(self.masked))
         marked = f"{self.masked[:at]}{MARK}{self.masked[at:]}"
-        return len(self.opening) + display_titled(marked.replace(DROPPED, "")).index(MARK)
+        return display_titled((self.opening + marked).replace(DROPPED, "")).index(MARK)
 
 
 def shown(unit: Unit, citation: Citation) -> Excerpt:
     """Return a citation's quote as its unit shows it."""
     before = citation.section_text[: max(0, citation.start - citation.section_start)]
-    masked = _outdented(CUT_ROW.sub("", _masked(citation)), before)
-    return Excerpt(masked, citation.start, display(mask(unit.lead.strip())), _opening(masked, before))
+    above, masked = _masked(citation)
+    masked = _outdented(CUT_ROW.sub("", masked), before)
+    return Excerpt(masked, citation.start, display(mask(unit.lead.strip())), _opening(masked, before, above))
 
 
 def in_code(before: str) -> bool:
@@ -66,18 +67,21 @@ def table_header(before: str) -> str:
     return ""
 
 
-def _masked(citation: Citation) -> str:
-    """Mask a quote by all of its section, where the citation has that."""
+def _masked(citation: Citation) -> tuple[str, str]:
+    """Mask a quote by all of its section, where the citation has that; return also what is above it."""
     start, text = citation.start - citation.section_start, citation.section_text
     if not text.startswith(citation.quote, max(0, start)):
         start, text = 0, citation.quote
-    return _mask(text, suffix=PurePosixPath(citation.source).suffix)[start : start + len(citation.quote)]
+    masked = _mask(text, suffix=PurePosixPath(citation.source).suffix)
+    return masked[:start], masked[start : start + len(citation.quote)]
 
 
-def _opening(quote: str, before: str) -> str:
-    """Return the fence or the table's header that a quote lacks."""
+def _opening(quote: str, before: str, above: str) -> str:
+    """Return the fence or the table's header that a quote lacks; `above` is the mask of the text `before`."""
     if in_code(before):
         return "```\n"
+    if ROW in quote and (rows := above[above.rfind(TABLE) :].split(ROW, 2)[:2])[1:] and END not in rows[0]:
+        return ROW.join(rows)
     first, _, rest = quote.partition("\n")
     has_header = TABLE_DELIMITER.match(rest.split("\n", 1)[0]) is not None
     header = table_header(before) if "|" in first and not has_header else ""

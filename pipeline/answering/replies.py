@@ -71,7 +71,7 @@ def block_quote(citation: Citation, unit: Unit) -> str:
     """Return a quote with its lead and its marker, and … where it is cut, as a block quote of Markdown."""
     excerpt = shown(unit, citation)
     lead = f"{excerpt.lead}\n\n" if excerpt.lead else ""
-    beside = "\n\n" if NO_MARKER_BESIDE.search(citation.quote) else " "
+    beside = "\n\n" if NO_MARKER_BESIDE.search(excerpt.text) else " "
     text = f"{escaped_markers(lead + excerpt.text)}{beside}[{citation.marker}]"
     before, after = unit.cut(citation)
     whole = "\n\n".join(filter(None, [before, text, after]))

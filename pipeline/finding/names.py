@@ -49,7 +49,7 @@ def names(text: str) -> frozenset[str]:
         for term in terms
         if (_CODE.fullmatch(term) if term.isalnum() else term.startswith("--") or _NAMED.search(term))
     )
-    numbers = {f"§{number}" for number in _REFERENCE.findall(text) if number.isdigit()}
+    numbers = frozenset(f"§{number}" for number in _REFERENCE.findall(text) if number.isdigit())
     return numbers.union(re.sub(r"^v(?=\d)", "", term) for term in found)
 
 

@@ -16,8 +16,8 @@ from typing import Protocol
 
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentInfo
-from readers.files import FoundFiles, LeftOut
-from readers.source import ReaderError, Source
+from readers.files import FoundFiles
+from readers.source import LeftOut, ReaderError, Source
 
 UPLOAD_ROOT = "upload"
 

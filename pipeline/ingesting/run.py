@@ -12,9 +12,8 @@ from pipeline.ingesting.documents import Candidate, FoundDocuments, Reader
 from pipeline.models.base import Encoder
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentInfo, DocumentStore, NewDocument, Vector, Writing
-from readers.files import LeftOut
 from readers.levels import document_id
-from readers.source import ReaderError, Source
+from readers.source import LeftOut, ReaderError, Source
 
 BATCH_TEXTS = 1024
 """Texts that are embedded together, where there are as many: enough to sort them by length."""

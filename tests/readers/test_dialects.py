@@ -62,7 +62,12 @@ def test_the_rows_of_html_tables_have_their_column_names() -> None:
     rows = [(leaf.metadata["kind"], leaf.metadata.get("header")) for leaf in leaves_of(text)]
     assert rows == [("table_row", None), ("table_row", "| Part | Limit |"), ("prose", None)]
     shown = [" ".join(row.split()) for row in shown_texts(text)]
-    assert shown == ["Part | Limit |", "Belt | 900 h |", "End."]
+    assert shown == ["| Part | Limit |", "| Belt | 900 h |", "End."]
+    whole = "| Part | Limit |\n|---|---|\n| Belt | 900 h |\n\nEnd."
+    assert display(mask(text)) == whole and display(mask(text.replace("\n", ""))) == whole
+    assert display(mask(text.replace("</table>\n", "\n"))) == whole  # never closed
+    wider = mask("<table><tr><td>a</td></tr><tr><td>b</td><td>c</td>")
+    assert display(wider) == "| a |  |\n|---|---|\n| b | c |"
 
 
 def test_code_is_left_as_it_is() -> None:

@@ -69,6 +69,6 @@ def _answering(excerpt: Excerpt, unit: Unit) -> list[Span]:
     if unit.answer_start is None or unit.answer_end is None or unit.kind == "code":
         return []
     first, last = excerpt.place(unit.answer_start), excerpt.place(unit.answer_end)
-    rest = excerpt.text[len(excerpt.opening) : first] + excerpt.text[last:]
+    rest = excerpt.text[excerpt.place(excerpt.start) : first] + excerpt.text[last:]
     words = any(map(str.isalnum, rest)) and any(map(str.isalnum, excerpt.text[first:last]))
     return [Span(first, last, "answer")] if words else []

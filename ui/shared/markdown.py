@@ -31,7 +31,9 @@ ID = re.compile(r"\b[A-Z][A-Z0-9]{0,7}(?:-[A-Z0-9]{1,8})+\b")  # P-ATM-01, C-105
 TASK = re.compile(r"\[([ xX])\] ")
 BLOCK_TAG = re.compile(r"</?(?:p|li|td|th|tr|br|pre|h[1-6])\b[^>]*>")
 WEB = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
-HEAD = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?:\[[ xX]\] )?(?:#{1,6}[ \t]+)?\|?[ \t]*")
+HEAD = re.compile(
+    r"[ \t>\u2060-\u2063]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?:\[[ xX]\] )?(?:#{1,6}[ \t]+)?\|?[ \t]*"
+)
 """Block syntax at the start of a line: with a mark before it, the line would be no list item or row."""
 RULE = re.compile(r"[ \t>]*(?:```|~~~|={3,}[ \t]*$|\|?[ \t]*:?-+:?[ \t|:-]*$)", re.MULTILINE)
 """A fence, an underline or the delimiter row of a table."""
@@ -124,7 +126,7 @@ def _inside(text: str, start: int, end: int) -> tuple[int, int]:
         start = max(start, head.end() if head else start)
         break
     while start < end:
-        end = start + len(text[start:end].rstrip(" \t\r\n|"))
+        end = start + len(text[start:end].rstrip(" \t\r\n|\u2060\u2062"))
         line = text.rfind("\n", 0, end) + 1
         head = HEAD.match(text, line)
         if line <= start or not (RULE.match(text, line) or (head and end <= head.end())):
