@@ -5,16 +5,13 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from itertools import chain
 from typing import Literal
 
-from pipeline.answer import Answer
-from pipeline.errors import UnknownConversation
-from pipeline.steps.records import data_of
 from pipeline.stores.conversations import Conversations
+from pipeline.stores.turns import TurnUsage
 
 UsageKey = Literal["model", "day", "user"]
 NO_MODEL, TOTAL = "none", "total"
@@ -39,35 +36,30 @@ class UsageRow:
 
 def usage(conversations: Conversations, by: UsageKey) -> dict[str, UsageRow]:
     """Return the usage by model, local day or user, and in total."""
-    found: dict[str, list[Answer]] = defaultdict(list)
-    for info in conversations.list():
-        with suppress(UnknownConversation):  # deleted since the list was made
-            for turn in conversations.get(info.id).turns:
-                used = turn.answer.usage
-                model = (used.model if used else turn.answer.model) or NO_MODEL
-                day = date.fromtimestamp(turn.created_at).isoformat()
-                keys = {"model": model, "day": day, "user": info.user}
-                found[keys[by]].append(turn.answer)
-    rows = {key: _row(found[key]) for key in sorted(found)}
-    return rows | {TOTAL: _row([*chain(*found.values())])}
+    turns = conversations.usage()
+    found: dict[str, list[TurnUsage]] = defaultdict(list)
+    for turn in turns:
+        day = date.fromtimestamp(turn.at).isoformat()
+        keys = {"model": turn.model or NO_MODEL, "day": day, "user": turn.user}
+        found[keys[by]].append(turn)
+    return {key: _row(found[key]) for key in sorted(found)} | {TOTAL: _row(turns)}
 
 
-def _row(answers: Sequence[Answer]) -> UsageRow:
-    used = [answer.usage for answer in answers if answer.usage]
+def _row(turns: Sequence[TurnUsage]) -> UsageRow:
+    used = [turn.usage for turn in turns if turn.usage]
     costs = [one.cost for one in used if one.cost is not None]
-    seconds = sorted(answer.seconds for answer in answers)
-    complete = [answer for answer in answers if answer.status == "complete"]
-    recalled = [data_of(answer.steps, "recall").get("recalled", ()) for answer in answers]
-    near = sorted(item["relevance"] for item in chain(*recalled))
+    seconds = sorted(turn.seconds for turn in turns)
+    complete = [turn for turn in turns if turn.complete]
+    near = sorted(chain(*(turn.relevance for turn in turns)))
     return UsageRow(
-        turns=len(answers),
-        answers=sum(not answer.abstained for answer in complete),
-        abstentions=sum(answer.abstained for answer in complete),
+        turns=len(turns),
+        answers=sum(not turn.abstained for turn in complete),
+        abstentions=sum(turn.abstained for turn in complete),
         tokens_in=sum(one.tokens_in for one in used) if used else None,
         tokens_out=sum(one.tokens_out for one in used) if used else None,
         estimated=any(one.estimated for one in used),
         cost=sum(costs) if costs else None,
         p95_s=seconds[math.ceil(P95 * len(seconds)) - 1] if seconds else None,
-        recalls=sum(map(bool, recalled)),
+        recalls=sum(bool(turn.relevance) for turn in turns),
         relevance=(near[0], near[len(near) // 2], near[-1]) if near else (),
     )

@@ -14,7 +14,7 @@ from pipeline.answer import Answer
 from pipeline.errors import UnknownConversation
 from pipeline.options import DEFAULT_USER
 from pipeline.stores.rows import Row, Rows, find, update
-from pipeline.stores.turns import RecallableTurn, Turn, recallable_of, title_of, turn_of, turn_row, unknown
+from pipeline.stores.turns import RecallableTurn, Turn, TurnUsage, title_of, turn_of, turn_row, unknown
 from pipeline.words import well_formed
 
 LEAST_INTERVAL_S = 1e-6
@@ -87,7 +87,11 @@ class Conversations:
     def turns(self, user: str, *, conversations: Collection[str] | None = None) -> Sequence[RecallableTurn]:
         """The turns of a user, of some conversations or of all, in the order in which they were begun."""
         rows = self._rows.select("turn", user=user, groups=conversations)
-        return [recallable_of(row) for row in reversed(rows)]
+        return [RecallableTurn.of(row) for row in reversed(rows)]
+
+    def usage(self) -> Sequence[TurnUsage]:
+        """What all stored turns used, in the order in which they were begun; one query."""
+        return [TurnUsage.of(row) for row in reversed(self._rows.select("turn"))]
 
     def revisions(self, user: str) -> Mapping[str, int]:
         """Numbers that rise with every change of a user's conversations or their turns, by conversation.
@@ -207,7 +211,7 @@ class Conversations:
         for made in turns:
             row = find(self._rows, "turn", made.id)
             if row is not None:
-                known = recallable_of(row)
+                known = RecallableTurn.of(row)
                 new = replace(row, embedding=made.embedding, embedded_by=made.embedded_by)
                 if (known.question, known.answer) == (made.question, made.answer):
                     self._rows.swap("turn", replace(new, version=row.version + 1), expected=row.version)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, Self
 
-from pydantic import TypeAdapter
+from pydantic import BaseModel, TypeAdapter
 
-from pipeline.answer import Answer
+from pipeline.answer import Answer, Usage
 from pipeline.answering.citations import without_markers
 from pipeline.answering.recollection import looked_up
 from pipeline.errors import UnknownConversation
@@ -59,20 +59,46 @@ class RecallableTurn:
     embedding: bytes = b""
     embedded_by: str = ""  # the embedding model
 
+    @classmethod
+    def of(cls, row: Row) -> Self:
+        """Return a row as the search over turns needs it."""
+        question, answer, _ = json.loads(row.head)
+        return cls(row.id, row.group, question, answer, row.at, row.embedding, row.embedded_by)
+
+
+class TurnUsage(BaseModel):
+    """What a turn used, as it is stored beside its texts."""
+
+    user: str
+    at: float  # when it was asked, in seconds since the epoch
+    complete: bool
+    abstained: bool
+    seconds: float
+    model: str  # "" for quotes
+    usage: Usage | None
+    relevance: Sequence[float]  # the cosines of the recalled memories
+
+    @classmethod
+    def of(cls, row: Row) -> Self:
+        """Return what the turn of a row used."""
+        return cls.model_validate(json.loads(row.head)[2])
+
 
 def turn_row(turn: Turn, row: Row) -> Row:
-    """Return a turn's row with the turn as JSON without secrets, and the texts to find it by.
+    """Return a turn's row with the turn as JSON without secrets, the texts to find it by, and its usage.
 
     The embedding of texts that have changed is dropped.
     """
-    head = json.dumps(recalled_texts(turn), ensure_ascii=False)
+    used = _usage(turn, row.user).model_dump()
+    head = json.dumps([*recalled_texts(turn), used], ensure_ascii=False)
     new = replace(
         row,
         text=well_formed(f"{turn.question}\n{turn.answer.text}".casefold()),
         head=well_formed(head),
         body=well_formed(redacted(json.dumps(turn, default=_fields, ensure_ascii=False))),
     )
-    return new if new.head == row.head else replace(new, embedding=b"", embedded_by="")
+    is_known = row.head and json.loads(new.head)[:2] == json.loads(row.head)[:2]
+    return new if is_known else replace(new, embedding=b"", embedded_by="")
 
 
 def turn_of(row: Row) -> Turn:
@@ -80,10 +106,13 @@ def turn_of(row: Row) -> Turn:
     return _adapter().validate_python(json.loads(row.body))
 
 
-def recallable_of(row: Row) -> RecallableTurn:
-    """Return a row as the search over turns needs it."""
-    question, answer = json.loads(row.head)
-    return RecallableTurn(row.id, row.group, question, answer, row.at, row.embedding, row.embedded_by)
+def _usage(turn: Turn, user: str) -> TurnUsage:
+    answer, recalled = turn.answer, data_of(turn.answer.steps, "recall").get("recalled", ())
+    return TurnUsage(
+        user=user, at=turn.created_at, complete=answer.status == "complete", abstained=answer.abstained,
+        seconds=answer.seconds, model=answer.usage.model if answer.usage else answer.model,
+        usage=answer.usage, relevance=[item["relevance"] for item in recalled],
+    )  # fmt: skip
 
 
 def recalled_texts(turn: Turn) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pipeline.stores.rows import KINDS
 
-FORMAT = 22
+FORMAT = 23
 """Rises with each change of the tables; stored in the file as its `user_version`."""
 
 _ROWS = """

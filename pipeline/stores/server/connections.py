@@ -28,7 +28,7 @@ from pipeline.stores.rows import KINDS, other_format
 from pipeline.stores.server.addresses import ServerAddresses
 from pipeline.stores.server.errors import server_errors
 
-FORMAT = 1
+FORMAT = 2
 """Rises with each change of MongoDB's records, and is stored with them."""
 
 Record = dict[str, Any]
