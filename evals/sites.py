@@ -58,7 +58,7 @@ def measure(name: str, folder: Path, titles: Sequence[Any], questions: Sequence[
             counts = Counter(pages=done.total, sections=done.sections, titles=len(titles))
             counts["questions"] = len(questions)
             counts["marked"] = sum(bool(MARKS.search(CODE.sub("", text))) for text in shown_texts(athena))
-            unread = [one for one in done.left_out if one.reason != "without text"]
+            unread = [one for one in done.left_out if not one.reason.startswith(("without text", "named by"))]
             counts["unread"] = len(unread) + len(done.problems)
             found = [(f"title {row['title']!r}: {row['file']}", _titled(athena, row)) for row in titles]
             found += [(f"question {row['q']!r}: {row['file']}", _asked(athena, row)) for row in questions]
