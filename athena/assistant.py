@@ -202,7 +202,7 @@ class Athena:
         try:
             with closing(reading.make_reader(self.settings, lambda: self.encoder)) as reader:
                 report = ingest(
-                    _listed(paths),
+                    [paths] if isinstance(paths, str | Path) else list(paths),
                     store=self.store,
                     reader=reader,
                     encoder=self.encoder,
@@ -375,11 +375,6 @@ def _make_after_answers() -> AfterAnswers:
     from memory.chat import AfterAnswers
 
     return AfterAnswers()
-
-
-def _listed(paths: Path | str | Iterable[Path | str]) -> list[Path | str]:
-    """Return the paths as a list, also where there is one."""
-    return [paths] if isinstance(paths, str | Path) else list(paths)
 
 
 def _well_formed(paths: Iterable[str] | None) -> Globs | None:

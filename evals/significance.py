@@ -54,7 +54,8 @@ def compare(a: str, b: str, metric: str, ours: Sequence[float], theirs: Sequence
     differences[np.abs(differences) < SAME] = 0.0
     means = resampled_means(differences.tolist())
     low, high = np.percentile(means, (2.5, 97.5))
-    p = max(_two_sided(means), _sign_floor(differences))
+    sign_floor = min(1.0, 2.0 ** (1 - int(np.count_nonzero(differences))))
+    p = max(_two_sided(means), sign_floor)
     difference = float(differences.mean())
     return Comparison(
         a=a,
@@ -85,10 +86,6 @@ def holm(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
 def _two_sided(means: NDArray[np.float64]) -> float:
     below, above = int((means <= SAME).sum()), int((means >= -SAME).sum())
     return min(1.0, 2 * (min(below, above) + 1) / (RESAMPLES + 1))
-
-
-def _sign_floor(differences: NDArray[np.float64]) -> float:
-    return min(1.0, 2.0 ** (1 - int(np.count_nonzero(differences))))
 
 
 def _verdict(difference: float, p: float) -> Verdict:

@@ -54,11 +54,8 @@ class Data:
         for pair in self.pairs:
             asked[pair.repository] += 1
         small = (name for name, count in asked.items() if count <= LARGEST_HELD_OUT)
-        return frozenset(name for name in small if _hash(name) % 100 < HELD_OUT_OF_100)
-
-
-def _hash(name: str) -> int:
-    return int(hashlib.sha256(name.encode()).hexdigest()[:8], 16)
+        hashes = ((name, hashlib.sha256(name.encode()).hexdigest()[:8]) for name in small)
+        return frozenset(name for name, digest in hashes if int(digest, 16) % 100 < HELD_OUT_OF_100)
 
 
 def load_data(folder: Path) -> Data:

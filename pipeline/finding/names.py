@@ -96,11 +96,7 @@ def names_first(items: Sequence[Item], sections: Sequence[Node], question: str) 
     ranked = [
         (_rank(question, section, nearness[place]), place)
         for place, (section, own) in enumerate(zip(sections, versions, strict=True))
-        if (
-            any(_is_of(own, version) for version in asked) or not own
-            if asked
-            else own == newest[_path(section)]
-        )
+        if (not own or any(_is_of(own, v) for v in asked) if asked else own == newest[_path(section)])
     ]
     return [items[place] for _, place in sorted(ranked)]
 
@@ -115,20 +111,25 @@ def _by_name(sections: Sequence[Node], question: str, wanted: frozenset[str]) ->
     own = [place for place, near in enumerate(nearness) if near == 1]
     if len(own) > MOST_NAMED:
         return [NOWHERE] * len(sections)
-    terms, best = content_terms(question), 0.0
+    best = 0.0
     if own and all(map(_NUMBERS.fullmatch, wanted)) and not _REFERENCE.search(question):
         rivals = (one for one, near in zip(sections, nearness, strict=True) if near == NOWHERE)
-        best = max((_coverage(terms, rival) for rival in rivals if wanted <= names(rival.text)), default=0.0)
+        best = max((coverage(question, one) for one in rivals if wanted <= names(one.text)), default=0.0)
     for place in own:
-        coverage = _coverage(terms, sections[place])
-        nearness[place] = NOWHERE if coverage < best else 1.5 - coverage / 2
+        share_said = coverage(question, sections[place])
+        nearness[place] = NOWHERE if share_said < best else 1.5 - share_said / 2
     for place in [place for place, near in enumerate(nearness) if near == 2][MOST_NAMED:]:
         nearness[place] = NOWHERE  # a page with a version in its title leaves room for others
     return nearness
 
 
-def _coverage(terms: Sequence[str], section: Node) -> float:
-    return share(terms, text_terms("\n".join((*section.metadata["heading_path"], section.text))))
+def coverage(question: str, section: Node) -> float:
+    """The share of the question's content words that a section, its headings or its page's tags have."""
+    metadata = section.metadata
+    language = metadata.get("language", "en")
+    named = (*metadata["heading_path"], *metadata.get("aliases", ()), metadata.get("keywords", ""))
+    present = text_terms("\n".join((*named, section.text)), language)
+    return share(content_terms(question, language), present)
 
 
 def _rank(question: str, section: Node, nearness: float) -> float:
@@ -187,9 +188,9 @@ def with_linked(
         if not own:
             continue
         found = sorted(own - names("\n".join(node.metadata["heading_path"])))
-        coverage = share(terms, leaf_terms(node))
-        for code in found[:MOST_CODES] if coverage >= LEAST_COVERAGE else ():
-            scores[code] = max(score * coverage, scores.get(code, 0.0))
+        covered = share(terms, leaf_terms(node))
+        for code in found[:MOST_CODES] if covered >= LEAST_COVERAGE else ():
+            scores[code] = max(score * covered, scores.get(code, 0.0))
     if not scores:  # "section 2.2.1" is that section alone
         own = passages[0].section.metadata["heading_path"][-1:] if passages else []
         is_alone = bool(asked) and asked <= opening_names(own)

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.analysis import content_terms, share, text_terms
+from pipeline.analysis import content_terms, share
 from pipeline.answer import Answerability, Passage
-from pipeline.finding.names import is_named, is_title, names
+from pipeline.finding.names import coverage, is_named, is_title, names
 from pipeline.stores.base import SearchResponse
 
 READ_PASSAGES = 3  # an answer is nearly always in the first three passages, or nowhere
@@ -68,7 +68,7 @@ def judge(
     is_foreign = section.metadata.get("language", "en") not in LANGUAGES
     if is_title(question, section) or is_named(question, section):
         probability = max(probability, sure)
-    elif names(question) & set(unknown) or (is_foreign and _coverage(question, first) < 1):
+    elif names(question) & set(unknown) or (is_foreign and coverage(question, section) < 1):
         probability = min(probability, (threshold + sure) / 2)
     return Answerability(probability, threshold, found, sure)
 
@@ -90,7 +90,7 @@ def signals(
     stands for the cosines.
     """
     head = passages[:READ_PASSAGES]
-    coverage = max(_coverage(question, passage) for passage in head)
+    covered = max(coverage(question, passage.section) for passage in head)
     near, sections = response.dense_sentences, response.dense_sections
     by_words = {hit.node_id for hit in response.bm25_sentences[:BY_WORDS]}
     ids = {passage.section.node_id for passage in head}
@@ -101,8 +101,8 @@ def signals(
         "agreed": [hit.score for hit in near if hit.node_id in by_words or not by_words],
     }
     return {
-        **{name: max((0.0, *found)) if near or sections else coverage for name, found in cosines.items()},
-        "coverage": coverage,
+        **{name: max((0.0, *found)) if near or sections else covered for name, found in cosines.items()},
+        "coverage": covered,
         "known": 1 - share(content_terms(question), unknown),
         "index_size": math.log(min(max(sentences, FEWEST), MOST), MOST),
     }
@@ -111,12 +111,3 @@ def signals(
 def sigmoid(logits: float | NDArray[Any]) -> NDArray[np.float64]:
     """Logits as 0..1; those beyond 60 are 0 or 1 to any precision that is shown."""
     return np.asarray(1 / (1 + np.exp(-np.clip(logits, -60, 60))))
-
-
-def _coverage(question: str, passage: Passage) -> float:
-    """The share of the question's content words that a passage, its headings or its page's tags have."""
-    metadata = passage.section.metadata
-    language = metadata.get("language", "en")
-    named = (*metadata["heading_path"], *metadata.get("aliases", ()), metadata.get("keywords", ""))
-    present = text_terms("\n".join((*named, passage.section.text)), language)
-    return share(content_terms(question, language), present)
