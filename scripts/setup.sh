@@ -12,7 +12,7 @@ here=$(pwd -P)
 stage=${1:-test}
 case $stage in
   run) extras=openai,page group="" what="Installing Athena into .venv (one to two minutes) …" ;;
-  test) extras=doors,files,openai,page,plots,server,tracing,neo4j group="--group dev"
+  test) extras=doors,files,openai,page,plots,server,tracing,neo4j,trulens group="--group dev"
     what="Installing Athena and what its tests need into .venv (two minutes) …" ;;
   *) echo "usage: scripts/setup.sh run|test" >&2; exit 2 ;;
 esac
