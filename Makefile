@@ -64,7 +64,7 @@ attack: setup  ## the tests that try to break the program, counted in a table (f
 lock:  ## write requirements*.lock from pyproject.toml, with hashes (newer versions: options=--upgrade)
 	@scripts/lock.sh $(options)
 
-bench: setup  ## Athena beside other libraries, in one run (an hour); writes docs/benchmarks.md
+bench: setup  ## Athena beside other libraries, in one run (an hour); writes build/benchmarks.md
 	@$(python) -m bench $(options)
 
 evaluate: setup  ## run experiments A to D (minutes) and write docs/evaluation.md; with a model: LLM=ollama/NAME

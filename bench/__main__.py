@@ -1,4 +1,4 @@
-"""`make bench`: Athena beside other libraries, in one run; writes docs/benchmarks.md and the raw numbers."""
+"""`make bench`: Athena beside other libraries, in one run; writes build/benchmarks.md and the raw numbers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from evals.metrics import bootstrap, percentile, reciprocal_rank_at
 from evals.significance import compare
 from pipeline.errors import AthenaError
 
-PAGE = ROOT / "docs" / "benchmarks.md"
+PAGE = ROOT / "build" / "benchmarks.md"
 QUESTION = "The LN2 tank shows OFFLINE, what can be the reason and what do I do?"
 RANKS = 10  # that count for MRR
 ASKS = 5
@@ -188,6 +188,7 @@ def main() -> int:
     text = page(results, own, files=len(list(folder.rglob("*.md"))), load=load)
     print(text)
     if not options.only:
+        PAGE.parent.mkdir(exist_ok=True)
         PAGE.write_text(text, encoding="utf-8")
         numbers = {one.title: asdict(one) for one in results}
         PAGE.with_suffix(".json").write_text(json.dumps(numbers) + "\n", encoding="utf-8")
