@@ -70,7 +70,7 @@ def test_a_connection_is_tried_by_a_word(athena: Athena) -> None:
     with OllamaServer() as server:
         server.reply_with(Reply(("ready",)))
         said = try_connection(drafted(athena.settings, {"ollama_url": server.url}))
-        assert said.startswith("ollama/llama3.2:latest answers, by Ollama at ")
+        assert said.startswith("ollama/llama3.2:latest answers")
         with pytest.raises(ModelError, match="model 'other'"):
             try_connection(drafted(athena.settings, {"ollama_url": server.url, "llm": "ollama/other"}))
     with pytest.raises(ModelError, match=r"Cannot reach Ollama|Ollama"):

@@ -57,6 +57,6 @@ def test_a_collection_is_added_read_asked_and_deleted(
     app.go("Documents")
     app.page.get_by_label("Choose Uploads").check()
     app.press("Delete …")
-    expect(app.page.get_by_role("dialog")).to_contain_text("Uploaded files are deleted for good.")
+    expect(app.page.get_by_role("dialog")).to_contain_text("for good")
     app.page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(app.page.get_by_text("4 documents in 1 collection")).to_be_visible()

@@ -120,7 +120,7 @@ def test_a_level_is_won_by_keyboard(aboard: tuple[str, Path], open_app: Opener) 
     expect(output(app).locator(".error")).to_contain_text("E-01")
     expect(output(app)).to_contain_text("Did you mean list systems?")
     keys.type("ask how do I reload a radio key?\n")
-    expect(output(app)).to_contain_text("Athena answers in the chat.")
+    expect(output(app)).to_contain_text("in the chat")
     app.answered(1)
     command(app).focus()
     for line in script("radio-key"):  # faster than the console answers: what is typed meanwhile waits

@@ -70,7 +70,7 @@ def test_upload_ask_cite_and_delete(processes: tuple[str, str], open_app: Opener
 
     two.open(conversation)
     two.turn(1).locator(".chip").first.click()
-    expect(two.pane.locator(".status")).to_contain_text("The file is no longer indexed.")
+    expect(two.pane.locator(".status")).to_contain_text("no longer indexed")
     two.open("/documents")
     expect(two.document_row("greenhouse.md")).to_have_count(0)
 

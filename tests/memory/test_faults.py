@@ -30,7 +30,7 @@ def test_a_request_to_remember_keeps_its_reason_and_importance(mine: UserMemory)
     mine, _ = with_model(mine, reply(stated("my bunk is B-2", importance=1)))
     mine.add("my bunk is B-2")
     (kept,) = mine.list()
-    assert (kept.why, kept.importance) == ("You asked to remember it.", 0.8)
+    assert "You asked" in kept.why and kept.importance == 0.8
 
 
 def test_the_neighbourhood_shows_no_relation_of_a_memory_that_ended(mine: UserMemory) -> None:

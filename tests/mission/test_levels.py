@@ -137,7 +137,7 @@ def test_an_overload_can_be_mended_for_ten_minutes() -> None:
         game.run(line)
     assert game.outcome is Outcome.WON
     game = played("main-bus", [*overload, "wait 15m"])
-    assert game.reason == "both main buses are dead"
+    assert "main buses" in game.reason
 
 
 # ------------------------------------------------------------------------------------------- files

@@ -83,7 +83,7 @@ def test_dead_stuck_and_worn(ship: Ship, changed: Change) -> None:
 def test_self_tests_name_the_nearest_reason(ship: Ship, changed: Change) -> None:
     off = changed(off=("ECS-LN2-T1",))
     assert self_test(ship, off, "ECS-LN2-T1")[0].startswith("F-11")
-    assert self_test(ship, off, "ECS-N2-R1") == ["F-21 INPUT LOST: ECS-LN2-T1 is OFFLINE."]
+    assert self_test(ship, off, "ECS-N2-R1")[0].startswith("F-21 INPUT LOST")
     slow = changed(settings={"ECS-FAN-1": {"SPEED": "LOW"}})
     assert self_test(ship, slow, "ECS-FAN-1") == ["F-31 SETTING: SPEED is LOW."]
     shut = changed(minutes=3, settings={"ECS-LN2-T1": {"VALVE": "CLOSED"}})
@@ -91,7 +91,7 @@ def test_self_tests_name_the_nearest_reason(ship: Ship, changed: Change) -> None
     assert statuses(ship, shut)["ECS-LN2-T1"] == N
     assert self_test(ship, changed(), "ECS-CO2-A") == ["F-00 PASS."]
     warming = self_test(ship, changed(on=("ECS-CO2-B",)), "ECS-CO2-B")
-    assert warming == ["F-71 WARMING UP: 29 minutes are left."]
+    assert "F-71" in warming[0] and "29 minutes" in warming[0]
 
 
 def test_the_self_test_of_a_controller_names_all_reasons(ship: Ship, changed: Change) -> None:

@@ -55,15 +55,12 @@ def test_everything_that_is_found_and_not_read_has_a_reason(tmp_path: Path) -> N
     (tmp_path / "large.md").write_bytes(b"x" * (LIMIT + 1))
     (tmp_path / "link.md").symlink_to("a.md")
     (tmp_path / ".gitignore").write_text("old/\n")
-    assert left_out(tmp_path) == {
-        ".cache/": "hidden",
-        "LICENSE": "of unknown ending",
-        "img/pic.png": "of unknown ending",
-        "large.md": "over 0.001 MB",
-        "link.md": "reached by a symbolic link",
-        "note.txt": "plain text (read with --formats all, or by name)",
-        "old/": "ignored by .gitignore",
-    }
+    why = {
+        ".cache/": "hidden", "LICENSE": "unknown ending", "img/pic.png": "unknown ending",
+        "large.md": "0.001 MB", "link.md": "symbolic link", "note.txt": "formats", "old/": ".gitignore",
+    }  # fmt: skip
+    found = left_out(tmp_path)
+    assert found.keys() == why.keys() and all(part in found[name] for name, part in why.items())
     assert sources(tmp_path) == ["a.md"]
     assert "large.md" not in left_out(tmp_path, known=frozenset({"large.md"}))  # it says why
     assert "note.txt" not in left_out(tmp_path, known=frozenset({"note.txt"}))
@@ -103,7 +100,7 @@ def test_a_line_that_is_no_pattern_is_named_and_the_others_count(pattern: str, t
     found = find(tmp_path)
     assert [file.source for file in found.files] == ["a.md"]
     (problem,) = found.problems
-    assert problem.reason.startswith("line 1 is not a pattern: ")
+    assert problem.reason.startswith("line 1 ")
 
 
 def test_no_pattern_takes_long(tmp_path: Path) -> None:
@@ -149,11 +146,8 @@ def test_a_named_file_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
     names = ["good.md", "data.json", "missing.md", "loop.md"]
     found = find(*(tmp_path / name for name in names))
     assert [file.source for file in found.files] == ["good.md"]
-    assert [problem.reason for problem in found.problems] == [
-        "of unknown ending",
-        "no such file or folder",
-        "Too many levels of symbolic links",
-    ]
+    said = zip(("unknown ending", "no such file", "symbolic links"), found.problems, strict=True)
+    assert all(part in problem.reason for part, problem in said)
     os.mkfifo(tmp_path / "pipe.md")
     with pytest.raises(ReaderError, match="regular file"):
         read_page(tmp_path / "pipe.md", max_bytes=LIMIT)

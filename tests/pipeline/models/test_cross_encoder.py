@@ -55,4 +55,4 @@ def test_auto_is_the_bundled_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_switched_off(name: str) -> None:
     encoder, choice = find_cross_encoder(name)
     assert encoder is None
-    assert (choice.provider, choice.detail) == ("none", "switched off (ATHENA_CROSS_ENCODER is none)")
+    assert choice.provider == "none" and "ATHENA_CROSS_ENCODER" in choice.detail

@@ -52,7 +52,7 @@ def test_auto_takes_a_compatible_servers_first_chat_model() -> None:
         llm, choice = choose_language_model("auto", options=given)
         assert llm is not None and complete(llm, "hello", timeout_s=20) == "fine"
     assert choice.name == "openai/small-chat"
-    assert choice.detail == f"by the OpenAI-compatible server at {server.url}/v1"
+    assert f"{server.url}/v1" in choice.detail
     assert server.requests[0].headers["Authorization"] == f"Bearer {KEY}"
 
 
@@ -119,7 +119,7 @@ def test_a_missing_model_a_wrong_key_and_a_silent_server_have_their_reasons(
     monkeypatch.setattr("pipeline.models.failures.CONNECT_S", 0.3)
     with ScriptedServer(tags("llama3.2")) as server:
         _, choice = choose_language_model("ollama/mistral", options=options(ollama_url=server.url))
-        assert choice.fix == "Get it with `ollama pull mistral`."
+        assert "`ollama pull mistral`" in choice.fix
     with ScriptedServer(Sent(status=401)) as server:
         given = options(openai_base_url=f"{server.url}/v1", openai_api_key=KEY)
         assert "ATHENA_OPENAI_API_KEY" in choose_language_model("openai/m", options=given)[1].fix

@@ -62,7 +62,7 @@ def test_every_level_is_a_card(athena: Athena, games: Games, run_app: RunApp) ->
         assert level.summary in shown
     assert "Averted, best time" in shown
     labels = {name: app.button(key=f"choose-{name}").label for name in all_levels()}
-    assert labels["ln2-tank"] == "See how it ended"
+    assert "ended" in labels["ln2-tank"]
     assert labels["radio-key"].startswith("Continue at ")
     assert labels["mixture"] == "Begin"
 
@@ -74,7 +74,7 @@ def test_hints_come_in_steps(athena: Athena, games: Games, run_app: RunApp) -> N
     app.button(key="mission-hint").click().run()
     assert game.level.hints[0].text in texts(app)
     assert game.level.hints[1].text not in texts(app)
-    assert app.button(key="mission-hint").label == "Give me a hint (3 left)"
+    assert app.button(key="mission-hint").label.endswith("(3 left)")
 
 
 @pytest.mark.parametrize("level", ["ln2-tank", "nobody-answers"])
@@ -84,7 +84,7 @@ def test_a_level_that_was_won(athena: Athena, games: Games, run_app: RunApp, lev
     app = run_app(athena, page="mission", level=level)
     assert "Crisis averted" in [heading.value for heading in app.subheader]
     assert game.level.story_won.splitlines()[0] in texts(app)
-    assert component_data(app, "console")[0]["over"] == "The level is won."
+    assert component_data(app, "console")[0]["over"].endswith("won.")
     following = "two-levels-down" if level == "ln2-tank" else "red-needle"
     assert all_levels()[following].title in app.button(key="mission-next").label
     app.button(key="mission-again").click().run()
@@ -123,7 +123,7 @@ def test_a_game_that_cannot_be_played_says_so(
         (games.folder / "mixture.json").rename(file)
     else:
         file.write_text(content, encoding="utf-8")
-    assert app_says(run_app(athena, page="mission"), "choose-ln2-tank") == "The saved game cannot be read …"
+    assert app_says(run_app(athena, page="mission"), "choose-ln2-tank").startswith("The saved game")
     app = run_app(athena, page="mission", level="ln2-tank")
     assert [error for error in app.error if "saved game" in error.value.lower().replace("\\", "")]
     app.button(key="mission-anew").click().run()
