@@ -8,6 +8,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
+from fastapi.routing import APIRoute
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from athena.components import open_store
@@ -41,6 +42,8 @@ def make_app(settings: Settings, athena: Callable[[], Athena], *, page: bool) ->
         from doors import documents, memories, openai
 
         for module in (openai, documents, memories):
+            for route in filter(lambda one: isinstance(one, APIRoute), module.router.routes):
+                route.openapi_extra = {"security": [{}]}  # programs on this machine may need no key
             app.include_router(module.router)
     if settings.doors in ("mcp", "all"):
         from doors.mcp_server import McpEndpoint

@@ -117,7 +117,7 @@ def delete_conversation(conversation_id: Id, context: Remembers) -> Deleted:
 
 @router.get("/memory", response_model=list[MemoryOut])
 def memories(
-    context: Reads, query: Annotated[str, Query(max_length=10_000)] = "", limit: Limit = 100
+    context: Reads, query: Annotated[str, Query(max_length=5_000)] = "", limit: Limit = 100
 ) -> Sequence[Memory]:
     """List the caller's memories, or search them, the best first."""
     if not query:

@@ -175,4 +175,7 @@ def test_open_webuis_requests_with_tools_and_options_are_answered(serve: Serve) 
     chunks = [json.loads(line.removeprefix("data: ")) for line in lines[:-2]]
     text = "".join(choice["delta"].get("content", "") for chunk in chunks for choice in chunk["choices"])
     assert "fed by the inverter of bus A" in text
+    noted = [note["url_citation"] for chunk in chunks for choice in chunk["choices"]
+             for note in choice["delta"].get("annotations", ())]  # fmt: skip
+    assert [text[note["start_index"] : note["end_index"]] for note in noted] == ["[1]"] * len(noted) != []
     assert not any("tool_calls" in choice["delta"] for chunk in chunks for choice in chunk["choices"])
