@@ -23,7 +23,7 @@ from starlette.requests import Request
 from athena import Settings, open_athena
 from athena.shapes import AnswerOut, SearchOut
 from doors.access import Caller, Right, caller_of
-from doors.memories import MemoryOut
+from memory.shapes import MemoryOut
 from pipeline.errors import AthenaError
 from pipeline.stores.globs import as_scope, matches
 
@@ -88,7 +88,7 @@ class Tools:
     def recall(self, query: Text, context: Context, limit: Limit = 10) -> list[MemoryOut]:
         """Find what the user asked to remember about something."""
         found = self._memory(context).search(query, limit=limit)
-        return [MemoryOut.model_validate(one.memory) for one in found]
+        return [*map(MemoryOut.found, found)]
 
     def neighbourhood(self, name: Text, context: Context) -> list[str]:
         """List the relations around a person, part or place, from the memory and the documents."""

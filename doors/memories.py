@@ -15,6 +15,7 @@ from doors.answering import own_conversation
 from doors.documents import RequestBody, Text
 from doors.errors import ERRORS
 from memory import upkeep
+from memory.shapes import MemoryOut
 from pipeline.stores.conversations import ConversationInfo
 from pipeline.stores.memories import Memory
 
@@ -69,19 +70,6 @@ class PlanRequest(RequestBody):
     prompt: str = Field(upkeep.PLAN_TODAY, min_length=1, max_length=2_000, examples=[upkeep.PLAN_TODAY])
 
 
-class MemoryOut(Shape):
-    """A memory; `ended_at` is null while it is valid."""
-
-    id: str
-    text: str
-    kind: str
-    importance: float | None
-    pinned: bool
-    trusted: bool
-    created_at: datetime
-    ended_at: datetime | None
-
-
 class RatingOut(Shape):
     """How much a text matters about the user, from 1 to 10, and why."""
 
@@ -115,14 +103,14 @@ def delete_conversation(conversation_id: Id, context: Remembers) -> Deleted:
     return Deleted(deleted=[conversation_id])
 
 
-@router.get("/memory", response_model=list[MemoryOut])
+@router.get("/memory")
 def memories(
     context: Reads, query: Annotated[str, Query(max_length=5_000)] = "", limit: Limit = 100
-) -> Sequence[Memory]:
+) -> list[MemoryOut]:
     """List the caller's memories, or search them, the best first."""
     if not query:
-        return context.memory.list()[:limit]
-    return [found.memory for found in context.memory.search(query, limit=limit)]
+        return [*map(MemoryOut.model_validate, context.memory.list()[:limit])]
+    return [*map(MemoryOut.found, context.memory.search(query, limit=limit))]
 
 
 @router.post("/memory", status_code=201, response_model=list[MemoryOut])

@@ -13,7 +13,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from athena.cli.running import AsJson, DataDir, Llm, User, listed, opened, require_words, show
-from memory.shapes import Shape, found_shape, memory_shape, turn_shape
+from memory.shapes import MemoryOut, SaidOut
 from pipeline.errors import AthenaError
 from pipeline.words import harmless
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="What is remembered: see it, change it, forget it.", no_args_is_help=True)
 
+Known = MemoryOut | SaidOut
 COLUMNS = ("score", "id", "kind", "text", "created_at", "pinned", "trusted")
 
 MemoryId = Annotated[str, typer.Argument(metavar="ID", help="A memory's id, or its first 8 letters.")]
@@ -42,7 +43,7 @@ def list_(
 ) -> None:
     """List what is remembered, the pinned first, then the latest."""
     with memory_of(user, data_dir) as memory:
-        shapes = [memory_shape(item) for item in memory.list(history=history)]
+        shapes = [*map(MemoryOut.model_validate, memory.list(history=history))]
     show(as_json, shapes, lambda: _memories(shapes))
 
 
@@ -60,7 +61,8 @@ def search(
     with memory_of(user, data_dir) as memory:
         facts = memory.search(query, limit=limit, history=history)
         said = memory.turns.find(query, least=memory.threshold, limit=limit)
-        shapes = [*map(found_shape, facts), *(turn_shape(it.turn, score=round(it.score, 6)) for it in said)]
+        shapes: list[Known] = [*map(MemoryOut.found, facts)]
+        shapes += [SaidOut.of(it.turn, score=it.score) for it in said]
     show(as_json, shapes, lambda: _memories(shapes))
 
 
@@ -75,9 +77,9 @@ def add(
     """Remember something, word for word."""
     with memory_of(user, data_dir, llm=llm) as memory:
         step = memory.add(text)
-        shapes = [memory_shape(memory.get(item)) for item in step.ids]
+        shapes = [MemoryOut.model_validate(memory.get(item)) for item in step.ids]
     outcome = {"added": step.added, "known": step.known, "replaced": step.replaced}
-    shape = {**(shapes[0] if shapes else {}), "memories": shapes, "outcome": outcome}
+    shape = {**(dict(shapes[0]) if shapes else {}), "memories": shapes, "outcome": outcome}
     show(as_json, shape, lambda: _added(step, shapes))
 
 
@@ -91,8 +93,8 @@ def edit(
 ) -> None:
     """Change a memory's text; its id stays, its old text is erased."""
     with memory_of(user, data_dir) as memory:
-        edited = memory_shape(memory.edit(memory_id, text))
-    show(as_json, edited, lambda: edited["text"])
+        edited = MemoryOut.model_validate(memory.edit(memory_id, text))
+    show(as_json, edited, lambda: edited.text)
 
 
 @app.command()
@@ -105,8 +107,8 @@ def pin(
 ) -> None:
     """Protect a memory from being summarised."""
     with memory_of(user, data_dir) as memory:
-        pinned = memory_shape(memory.pin(memory_id, pinned=not unpin))
-    show(as_json, pinned, lambda: pinned["text"])
+        pinned = MemoryOut.model_validate(memory.pin(memory_id, pinned=not unpin))
+    show(as_json, pinned, lambda: pinned.text)
 
 
 @app.command()
@@ -127,11 +129,14 @@ def forget(
     with memory_of(user, data_dir) as memory:
         found = memory.forgetting(ids or (), search=search or "", everything=everything)
         if not yes:
-            gone = [*map(memory_shape, found.memories), *map(turn_shape, found.turns)]
+            gone: list[Known] = [
+                *map(MemoryOut.model_validate, found.memories),
+                *map(SaidOut.of, found.turns),
+            ]
             show(as_json, {"would_forget": gone}, lambda: _would_forget(gone))
             return
         memory.forget(found)
-        forgotten = [*found.ids, *map(turn_shape, found.turns)]
+        forgotten = [*found.ids, *map(SaidOut.of, found.turns)]
         show(as_json, {"forgotten": forgotten}, lambda: f"{len(forgotten)} forgotten.")
 
 
@@ -198,30 +203,27 @@ def graph(
     show(as_json, done, lambda: f"{entities:,} entities and {relations:,} relations written to {url}.")
 
 
-def _memories(shapes: Sequence[Shape]) -> RenderableType:
+def _memories(shapes: Sequence[Known]) -> RenderableType:
     """Return memories and messages as a table; long texts are cut."""
     if not shapes:
         return Text("Nothing.")
-    columns = [name for name in COLUMNS if any(name in shape for shape in shapes)]
-    rows = [
-        {**shape, "id": shape["id"][:8], "created_at": shape.get("created_at", "")[:10]} for shape in shapes
-    ]
-    return listed(rows, columns)
+    rows = [{**dict(one), "id": one.id[:8], "created_at": f"{one.created_at:%Y-%m-%d}"} for one in shapes]
+    return listed(rows, [name for name in COLUMNS if any(row.get(name) is not None for row in rows)])
 
 
-def _added(step: Kept, shapes: Sequence[Shape]) -> RenderableType:
+def _added(step: Kept, shapes: Sequence[MemoryOut]) -> RenderableType:
     """Return the text about a new memory, and about the one that it replaced."""
     if not step.added:
-        return Text(f"It is known already: {shapes[0]['text']}" if shapes else "Nothing to remember.")
-    lines = [f"Remembered: {shape['text']}" for shape in shapes]
+        return Text(f"It is known already: {shapes[0].text}" if shapes else "Nothing to remember.")
+    lines = [f"Remembered: {shape.text}" for shape in shapes]
     if step.replaced:
         lines.append("It takes the place of what was known; `athena memory list --history` has both.")
-    if not all(shape["trusted"] for shape in shapes):
+    if not all(shape.trusted for shape in shapes):
         lines.append("It reads like an instruction: kept, and never acted on.")
     return Text("\n".join(lines))
 
 
-def _would_forget(shapes: Sequence[Shape]) -> RenderableType:
+def _would_forget(shapes: Sequence[Known]) -> RenderableType:
     """Return what would be forgotten, and how to confirm it."""
     if not shapes:
         return Text("There is nothing to forget.")

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 
 from pipeline.answer import Passage, UnitKind
 from pipeline.nodes import Node
-from readers.commonmark import MAX_TITLE
-from readers.dialects import display, shortened
+from readers.dialects import display
 
 LEAD_CHARACTERS = 240  # a paragraph of at most this length introduces the list, table or code after it
 BLANK_LINE = re.compile(r"\n[ \t>]*\r?\n|\r[ \t>]*\r")
@@ -113,8 +112,11 @@ def _continues(found: PassageLeaves, first: int, position: int) -> bool:
         case ("list_item", "code"):
             return bool(FENCE_IN_LIST.search(gap))
         case ("table_row", "table_row"):
-            row = shortened(display(begun.metadata.get("shown", begun.text)).strip(), MAX_TITLE)
-            return bool(leaf.metadata.get("header") == begun.metadata.get("header", row))
+            header, first = leaf.metadata.get("header"), begun.metadata.get("header")
+            if header is None:  # of an HTML table without one
+                return first is None and begun.text.startswith("<")
+            row = display(begun.metadata.get("shown", begun.text)).strip()
+            return first == header or row.startswith(header.rstrip("…"))
         case ("code", "code"):
             return not gap.strip()
         case _:
