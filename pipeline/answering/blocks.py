@@ -112,11 +112,11 @@ def _continues(found: PassageLeaves, first: int, position: int) -> bool:
         case ("list_item", "code"):
             return bool(FENCE_IN_LIST.search(gap))
         case ("table_row", "table_row"):
-            header, first = leaf.metadata.get("header"), begun.metadata.get("header")
+            header, own = leaf.metadata.get("header"), begun.metadata.get("header")
             if header is None:  # of an HTML table without one
-                return first is None and begun.text.startswith("<")
+                return own is None and begun.text.startswith("<")
             row = display(begun.metadata.get("shown", begun.text)).strip()
-            return first == header or row.startswith(header.rstrip("…"))
+            return bool(own == header or row.startswith(header.rstrip("…")))
         case ("code", "code"):
             return not gap.strip()
         case _:
