@@ -69,8 +69,7 @@ class Settings(
         "auto", description="auto (bundled), a sentence-transformers name, ollama/NAME or openai/NAME"
     )
     cross_encoder: str = Field(
-        "auto",
-        description="auto (bundled), a sentence-transformers CrossEncoder name or folder; none = off",
+        "auto", description="auto (bundled), a sentence-transformers CrossEncoder name or folder; none = off"
     )
     llm: str = Field("auto", description="auto, none, ollama/NAME or openai/NAME")
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
@@ -11,6 +12,9 @@ from pipeline.answer import Answer, Mode, Passage, Retrieval, Support, TurnStatu
 from pipeline.finding.why import Why
 from pipeline.steps.records import Step
 from pipeline.stores.turns import scope_of
+
+if TYPE_CHECKING:
+    from memory.turn_index import Turn
 
 NOTHING_RECALLED: Mapping[str, str] = {}
 
@@ -164,3 +168,31 @@ class AnswerOut(Shape):
                 "scope": list(scope_of(answer)),
             }
         )
+
+
+class SaidOut(Shape):
+    """A message of a conversation, with its score where it was searched for."""
+
+    id: str
+    kind: str = "turn"
+    text: str
+    speaker: str
+    conversation_id: str
+    created_at: datetime
+    score: float | None = None
+
+    @classmethod
+    def of(cls, turn: Turn, *, score: float | None = None) -> Self:
+        """Return the shape of a turn."""
+        said = {"speaker": turn.speaker or turn.role, "conversation_id": turn.session, "created_at": turn.at}
+        return cls(id=turn.id, text=turn.text, score=score and round(score, 6), **said)
+
+
+class KeyOut(Shape):
+    """An API key without its hash; a key without `expires_at` never expires."""
+
+    name: str
+    user: str
+    rights: tuple[str, ...]
+    created_at: datetime
+    expires_at: datetime | None

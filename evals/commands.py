@@ -69,8 +69,7 @@ def answers(
     folder: Annotated[Path, typer.Argument(help="A folder of questions: docs/evaluation-format.md.")],
     corpus: Corpus = None,
     trulens: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Also record the answers in this TruLens database."),
+        str | None, typer.Option(metavar="FILE", help="Also record the answers in this TruLens database.")
     ] = None,
     indexed: Annotated[
         bool, typer.Option("--index", "--indexed", help="Ask the data folder's own index, as it is.")

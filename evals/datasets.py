@@ -163,8 +163,7 @@ def load_qrels(folder: Path, split: str) -> Qrels:
             query_id, document_id, relevance = row[0], row[1], int(row[2])
         except (IndexError, ValueError) as error:
             raise DatasetError(
-                f"Cannot read line {number} of '{path}': it is not 'query<tab>document<tab>relevance'.",
-                MEND,
+                f"Cannot read line {number} of '{path}': it is not 'query<tab>document<tab>relevance'.", MEND
             ) from error
         if relevance > 0:
             qrels.setdefault(query_id, {})[document_id] = relevance

@@ -154,12 +154,7 @@ def groundedness(answer: Answer, *, text_of: Callable[[str], str]) -> float | No
 
 
 def judge(
-    query: Question,
-    heard: Heard,
-    ms: float,
-    *,
-    alone: Heard | None = None,
-    relevant: Collection[str] = (),
+    query: Question, heard: Heard, ms: float, *, alone: Heard | None = None, relevant: Collection[str] = ()
 ) -> Judged:
     """Judge the quotes and the verdict of one question.
 

@@ -43,11 +43,7 @@ class Scored:
 
 
 def score_questions(
-    athena: Athena,
-    queries: Iterable[Question],
-    *,
-    similarity: Similarity,
-    judged: Collection[str],
+    athena: Athena, queries: Iterable[Question], *, similarity: Similarity, judged: Collection[str]
 ) -> list[Scored]:
     """Ask the chat each question; `judged` are the ids of the questions that the qrels judge."""
     scored = []

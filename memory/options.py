@@ -98,12 +98,7 @@ PRESETS: Mapping[PresetName, Preset] = {
             relations=15,
             depth=1,
         ),
-        Preset(
-            name="inject",
-            says=f"{FOUND} It keeps a fact only if you ask it to.",
-            most=2,
-            exchange=True,
-        ),
+        Preset(name="inject", says=f"{FOUND} It keeps a fact only if you ask it to.", most=2, exchange=True),
         Preset(
             name="generative",
             says=f"{FOUND} It keeps what you state, rates it, and reflects on it.",

@@ -1,4 +1,4 @@
-"""Memories and turns as JSON, for commands and routes alike. Keys may be added, never renamed."""
+"""Memories as JSON, for commands and routes alike. Keys may be added, never renamed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from pipeline.stores.memories import MemorySource
 
 if TYPE_CHECKING:
     from memory.recall import FoundMemory
-    from memory.turn_index import Turn
 
 
 class MemoryOut(BaseModel):
@@ -47,21 +46,3 @@ class MemoryOut(BaseModel):
         """Return a found memory with its score and the parts of that."""
         scores = {name: round(getattr(it.recalled, name), 6) for name in ("score", "recency", "relevance")}
         return cls.model_validate(it.memory).model_copy(update=scores)
-
-
-class SaidOut(BaseModel):
-    """A message of a conversation, with its score where it was searched for."""
-
-    id: str
-    kind: str = "turn"
-    text: str
-    speaker: str
-    conversation_id: str
-    created_at: datetime
-    score: float | None = None
-
-    @classmethod
-    def of(cls, turn: Turn, *, score: float | None = None) -> Self:
-        """Return the shape of a turn."""
-        said = {"speaker": turn.speaker or turn.role, "conversation_id": turn.session, "created_at": turn.at}
-        return cls(id=turn.id, text=turn.text, score=score and round(score, 6), **said)

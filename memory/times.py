@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 
 # In English, whatever the locale of the process is: `calendar` has them in its language.
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -30,11 +30,6 @@ _OVER = re.compile(r"\b(?:was|were|had|did|since|last|born|\w{3,}ed|went|came|go
 def now() -> float:
     """Return the present time, to the microsecond."""
     return round(time.time(), 6)
-
-
-def iso(seconds: float | None) -> str | None:
-    """Return a time as ISO 8601 in UTC; None stays None."""
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat("T", "microseconds")
 
 
 def date_words(at: float | None) -> str:

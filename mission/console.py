@@ -38,10 +38,7 @@ HELP = {
     "help": "all commands, or one of them",
     "ask": "a question to Athena, who answers from the manuals",
 }
-ASIDE = {
-    "hint": "the next hint to what is not done yet",
-    "quit": "leaves the level; the game is saved",
-}
+ASIDE = {"hint": "the next hint to what is not done yet", "quit": "leaves the level; the game is saved"}
 """The game's own commands, which are not the ship's."""
 LEAVE = ("quit", "exit")
 DURATIONS = ("5m", "10m", "30m", "90m", "1h", "2h")

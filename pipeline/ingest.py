@@ -57,10 +57,7 @@ def ingest(
         if on_progress:
             on_progress(progress)
 
-    with (
-        store.writing(manifest, rebuild=rebuild) as writing,
-        ThreadPoolExecutor(1, "athena-embed") as thread,
-    ):
+    with store.writing(manifest, rebuild=rebuild) as writing, ThreadPoolExecutor(1, "athena-embed") as thread:
         indexed = {info.source: info for info in store.documents()}
         found = find_documents(paths, reader=reader, indexed=indexed.values(), uploads=uploads)
         report.problems += found.problems

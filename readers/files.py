@@ -51,11 +51,7 @@ class FoundFiles:
 
 
 def find_files(
-    paths: Iterable[Path | str],
-    *,
-    max_bytes: int,
-    all_formats: bool = False,
-    known: Collection[str] = (),
+    paths: Iterable[Path | str], *, max_bytes: int, all_formats: bool = False, known: Collection[str] = ()
 ) -> FoundFiles:
     """Return the files at and below `paths`, in the order of the parts of their sources.
 

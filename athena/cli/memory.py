@@ -13,7 +13,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from athena.cli.running import AsJson, DataDir, Llm, User, listed, opened, require_words, show
-from memory.shapes import MemoryOut, SaidOut
+from athena.shapes import SaidOut
+from memory.shapes import MemoryOut
 from pipeline.errors import AthenaError
 from pipeline.words import harmless
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,6 +18,7 @@ from athena.cli.running import (
     settings_with,
     show,
 )
+from athena.shapes import KeyOut
 from pipeline.errors import ConfigurationError, extra_for
 
 if TYPE_CHECKING:
@@ -48,11 +48,7 @@ def serve(
         serve_app(settings, say=out.print, ingest=ingest, page=page)
 
 
-def mcp(
-    user: User = None,
-    llm: Llm = None,
-    data_dir: DataDir = None,
-) -> None:
+def mcp(user: User = None, llm: Llm = None, data_dir: DataDir = None) -> None:
     """Serve MCP over standard input and output."""
     with failing_clearly():
         settings = settings_with(data_dir, user=user, llm=llm)
@@ -95,9 +91,7 @@ def list_(data_dir: DataDir = None, as_json: AsJson = False) -> None:
 
 @keys.command()
 def revoke(
-    name: Annotated[str, typer.Argument(help="Its name.")],
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
+    name: Annotated[str, typer.Argument(help="Its name.")], data_dir: DataDir = None, as_json: AsJson = False
 ) -> None:
     """Delete a key: it opens nothing from now on."""
     with opened(data_dir) as athena:
@@ -107,8 +101,5 @@ def revoke(
 
 
 def key_shape(key: Key) -> dict[str, Any]:
-    """Return a key as JSON, without its hash; times in ISO 8601, UTC."""
-    from memory.times import iso
-
-    kept = {name: value for name, value in asdict(key).items() if name != "hash"}
-    return kept | {"created_at": iso(key.created_at), "expires_at": iso(key.expires_at)}
+    """Return a key as JSON, without its hash."""
+    return KeyOut.model_validate(key).model_dump(mode="json")

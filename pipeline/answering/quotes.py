@@ -82,11 +82,7 @@ class Span:
 
 
 def choose_quotes(
-    retrieval: Retrieval,
-    *,
-    store: DocumentStore,
-    limit: int,
-    cross_encoder: CrossEncoder | None = None,
+    retrieval: Retrieval, *, store: DocumentStore, limit: int, cross_encoder: CrossEncoder | None = None
 ) -> list[Quote]:
     """Return the best quotes of the retrieved passages, best first; at most `limit`.
 

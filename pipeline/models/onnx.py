@@ -74,10 +74,7 @@ def open_tokenizer(folder: Path = BUNDLED_FOLDER, *, max_tokens: int | None) -> 
 
 
 def map_batches(
-    run: Callable[[list[int]], Result],
-    lengths: Sequence[int],
-    *,
-    batch_tokens: int = BATCH_TOKENS,
+    run: Callable[[list[int]], Result], lengths: Sequence[int], *, batch_tokens: int = BATCH_TOKENS
 ) -> Iterator[tuple[list[int], Result]]:
     """Divide texts (by index) into batches, and yield each with its result, longest texts first.
 

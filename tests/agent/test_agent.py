@@ -257,10 +257,7 @@ def test_a_model_that_writes_its_calls_is_asked_to_do_so(fan: Athena, agent: Age
     assert answer.citations and "name" not in answer.text
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [("a\ud800", "a?"), (None, "null"), ({"a": [1]}, '{"a": [1]}')],
-)
+@pytest.mark.parametrize(("value", "text"), [("a\ud800", "a?"), (None, "null"), ({"a": [1]}, '{"a": [1]}')])
 def test_results_are_texts(value: object, text: str) -> None:
     assert result_text(value) == text
 

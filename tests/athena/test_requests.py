@@ -61,12 +61,7 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(
     "command",
-    [
-        ["ask", "What hums?"],
-        ["ask", "What hums?", "--json", "--rerank", "--hyde"],
-        ["doctor"],
-        ["--help"],
-    ],
+    [["ask", "What hums?"], ["ask", "What hums?", "--json", "--rerank", "--hyde"], ["doctor"], ["--help"]],
     ids=" ".join,
 )
 def test_a_command_reaches_nothing(command: list[str], indexed: Path) -> None:

@@ -14,14 +14,7 @@ from tests.browser.pages import box
 
 AXE = files("axe_playwright_python").joinpath("axe.min.js")
 LN2 = "The LN2 tank shows OFFLINE, what can be the reason?"
-PAGES = (
-    "/inspector",
-    "/documents",
-    "/memory",
-    "/settings",
-    "/mission",
-    "/mission?level=mixture",
-)
+PAGES = ("/inspector", "/documents", "/memory", "/settings", "/mission", "/mission?level=mixture")
 SIZES = ((1280, 800), (390, 844))
 FINGER = 40  # px
 

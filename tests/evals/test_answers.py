@@ -94,8 +94,7 @@ def test_a_span_counts_in_its_own_document_only() -> None:
 
 
 @pytest.mark.parametrize(
-    ("marked", "expected"),
-    [("The fan is OFF.", True), ("is off", True), ("It hums.", False), ("", None)],
+    ("marked", "expected"), [("The fan is OFF.", True), ("is off", True), ("It hums.", False), ("", None)]
 )
 def test_what_is_marked_in_the_first_quote(marked: str, expected: bool | None) -> None:
     query = Question(_id="q", text="?", answer="fan is off")

@@ -105,8 +105,7 @@ def result(name: str, hits: int) -> Result:
 
 def test_configurations_are_compared_with_the_first(tmp_path: Path) -> None:
     found = experiments.ExperimentResult(
-        experiment="A",
-        configurations=(result("small", 2), result("large", 9), result("same", 2)),
+        experiment="A", configurations=(result("small", 2), result("large", 9), result("same", 2))
     )
     # seven questions differ, all one way: a sign test gives 2 / 2^7 = .0156, by Holm × 2 = .031
     verdicts = {one.a: (one.verdict, round(one.p, 4)) for one in found.comparisons}

@@ -24,11 +24,7 @@ def store(tmp_path: Path) -> Iterator[EmbeddedStore]:
 
 def run(store: EmbeddedStore, documents: list[Document], **given: object) -> tuple[Indexed, FakeEncoder]:
     encoder = FakeEncoder()
-    athena = SimpleNamespace(
-        store=store,
-        encoder=encoder,
-        manifest=manifest_of(encoder),
-    )
+    athena = SimpleNamespace(store=store, encoder=encoder, manifest=manifest_of(encoder))
     indexed = index_documents(athena, documents, **given)  # type: ignore[arg-type]
     return indexed, encoder
 

@@ -84,11 +84,7 @@ def _conversation() -> Conversation | None:
 
 @messages.noticed
 def ask(
-    question: str,
-    *,
-    conversation_id: str = "",
-    instead_of: str = "",
-    files: Sequence[UploadedFile] = (),
+    question: str, *, conversation_id: str = "", instead_of: str = "", files: Sequence[UploadedFile] = ()
 ) -> None:
     """Start answering a question in a conversation, or in a new one; see `OnAsk`."""
     drawn = conversation_id or state.drawn_conversation_id()

@@ -42,13 +42,7 @@ class OnAsk(Protocol):
     alone.
     """
 
-    def __call__(
-        self,
-        question: str,
-        *,
-        instead_of: str = "",
-        files: Sequence[UploadedFile] = (),
-    ) -> None:
+    def __call__(self, question: str, *, instead_of: str = "", files: Sequence[UploadedFile] = ()) -> None:
         """Start answering."""
 
 

@@ -143,12 +143,7 @@ def _running_turn(now: RunSnapshot, place: Place, position: int) -> None:
 
 
 def _stored_turn(
-    turn: Turn,
-    place: Place,
-    position: int,
-    *,
-    failure: RunSnapshot | None = None,
-    last: Sequence[Turn] = (),
+    turn: Turn, place: Place, position: int, *, failure: RunSnapshot | None = None, last: Sequence[Turn] = ()
 ) -> None:
     """Draw a finished turn with its tools; below the `last` turns, topics to ask next."""
     answer, memories = process.athena().with_memories(turn.answer, user=place.conversation.info.user)

@@ -105,9 +105,7 @@ def read(source: str, spans: Sequence[Span] = ()) -> None:
         return
     html = file_html(document.text, source=source, spans=spans)
     clicked = components.document(
-        key=READER,
-        data={"html": html, "headings": headings_of(html)},
-        on_ask_change=lambda: None,
+        key=READER, data={"html": html, "headings": headings_of(html)}, on_ask_change=lambda: None
     )
     if clicked.ask and (asked := sent(READER, "ask")):
         _ask_about((literal(source),), one_line(str(asked["text"])))

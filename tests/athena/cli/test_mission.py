@@ -75,9 +75,7 @@ def test_a_question_without_an_index_does_not_end_the_game(tmp_path: Path) -> No
     assert "it is " in result.stdout
 
 
-def test_a_game_keeps_one_conversation_and_a_new_game_begins_another(
-    data_dir: Path,
-) -> None:
+def test_a_game_keeps_one_conversation_and_a_new_game_begins_another(data_dir: Path) -> None:
     def play(*lines: str) -> str:
         typed = "".join(f"{line}\n" for line in lines)
         CliRunner().invoke(cli.app, ["mission", "ln2-tank", "--data-dir", str(data_dir)], input=typed)

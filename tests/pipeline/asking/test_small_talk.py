@@ -18,8 +18,7 @@ def test_a_greeting_or_thanks_alone_gets_a_reply(message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "message",
-    ["", "?", "help", "What can you do?", "ok", "hello, is there a fan?", "thanks for what?"],
+    "message", ["", "?", "help", "What can you do?", "ok", "hello, is there a fan?", "thanks for what?"]
 )
 def test_everything_else_is_searched(message: str) -> None:
     assert small_talk(message) == ""
