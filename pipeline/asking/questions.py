@@ -1,16 +1,16 @@
 """The message before the search: greetings, its size, the part that is searched for, and follow-ups.
 
 Without a language model a message is searched alone and with the question before it. The more probable answer
-leads, where its first section has the message's words. This needs no grammar, so it works in any language.
-`docs/decisions/condensing.md` has the measurements.
+leads, where its first section has as many of the message's words. This needs no grammar, so it works in any
+language. `docs/decisions/condensing.md` has the measurements.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from pipeline.analysis import analyse, content_terms, share, stop_terms
+from pipeline.analysis import content_terms, share, stop_terms, text_terms
 from pipeline.errors import AthenaError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ THANKS = frozenset({
 })  # fmt: skip
 LONG = 600  # characters: a longer message was pasted
 LONGEST_MESSAGE = 20_000  # characters
-LEAD = 0.1  # of a message of few words, the reading with the earlier question may be so much worse
+LEAD = 0.1  # of a message of few words that is not answered alone, the other reading may be so much worse
 FEW = 2  # content words
 COVERED = 0.5  # share of the message's words in the first section found with the earlier question
 LONGEST_EARLIER = 200  # characters of the earlier question
@@ -74,8 +74,15 @@ def earlier_leads(message: str, alone: Retrieval, with_earlier: Retrieval) -> bo
     terms = set(content_terms(message)) - stop_terms()
     if not terms or not with_earlier.passages:
         return bool(with_earlier.passages)
-    lead = -LEAD if len(terms) <= FEW else LEAD
-    first = with_earlier.passages[0].section
-    words = analyse(f"{first.text} {' '.join(first.metadata['heading_path'])}")
+    is_answered = alone.answerability.verdict == "answered"
+    lead = LEAD if len(terms) > FEW else 0.0 if is_answered else -LEAD
     better = with_earlier.answerability.probability > alone.answerability.probability + lead
-    return better and share(terms, set(words)) >= COVERED
+    least = max(COVERED, _covered(terms, alone))
+    return better and _covered(terms, with_earlier) >= least
+
+
+def _covered(terms: Collection[str], found: Retrieval) -> float:
+    """Return the share of the terms that the first section found has."""
+    sections = [passage.section for passage in found.passages[:1]]
+    texts = ["\n".join((*section.metadata["heading_path"], section.text)) for section in sections]
+    return share(terms, text_terms("".join(texts)))
