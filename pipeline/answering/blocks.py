@@ -44,6 +44,12 @@ class PassageLeaves:
             max(0, start) : max(0, self.leaves[position].start_char_idx - offset)
         ]
 
+    def shown_before(self, position: int) -> str:
+        """Return the same text as readers see it."""
+        section, length = self.passage.section, len(self.before(position))
+        end = self.leaves[position].start_char_idx - section.start_char_idx
+        return str(section.metadata.get("shown", section.text))[end - length : end]
+
     def length(self, first: int, last: int) -> int:
         """Return the number of characters from one leaf to another."""
         return self.leaves[last].end_char_idx - self.leaves[first].start_char_idx
@@ -118,6 +124,6 @@ def _continues(found: PassageLeaves, first: int, position: int) -> bool:
             row = display(begun.metadata.get("shown", begun.text)).strip()
             return bool(own == header or row.startswith(header.rstrip("…")))
         case ("code", "code"):
-            return not gap.strip()
+            return not display(found.shown_before(position)).strip()
         case _:
             return kinds[0] == kinds[1] and not BLANK_LINE.search(gap)
