@@ -23,7 +23,7 @@ from readers.dialects import display, title_key
 if TYPE_CHECKING:
     from pipeline.nodes import Node
 
-ANALYSER_VERSION = 5
+ANALYSER_VERSION = 6
 """Increase it with every change of the terms of a node: embedded indexes of words are made anew.
 Servers store the terms: increase `pipeline.stores.base.FORMAT`, too."""
 
@@ -54,6 +54,7 @@ _DENSE = re.compile(
 """Thai, Japanese, Chinese and Korean: their words are not, or not always, set apart by blanks."""
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*(?:[-_.][^\W_]+)*(?:['’]s(?!\w))?")
 _PART = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_HUMP = re.compile(r"(?<=[a-z][a-z])(?=[A-Z][a-z])")  # in retryCount; not in mRNA
 _ELISION = re.compile(r"(?:[a-z]{1,2}|qu|all|dell|nell|sull)['’]")
 _CODE = re.compile(r"([a-z]{1,4})-?([0-9]{2,4})(?:['’]?s)?")
 _SPACED_CODE = re.compile(r"([A-Z](?<![\w.'’-].)[A-Z]{0,3}+) ([0-9]{2,4}+)(?![\w'’-]|\.\w)")
@@ -73,7 +74,8 @@ def analyse(text: str, language: str = "en") -> list[str]:
     """Return the terms of a text, in order: lower case, unified forms (NFKC), stems of the language.
 
     Compounds are taken apart (`tank-valve` → tank, valv), and with a digit also kept whole, as ids, versions
-    and dates (`LN2-T1` → ln2, t1, ln2-t1; `v3.5` → 3, 5, 3.5). Long options and names made of symbols are
+    and dates (`LN2-T1` → ln2, t1, ln2-t1; `v3.5` → 3, 5, 3.5); those of capitals are always kept whole, too
+    (`retryCount` → retrycount, retri, count). Long options and names made of symbols are
     terms, too (`--top-k` → --top-k, top, k; `$?` → $?). `C105`, `C 105` and `C-105s` are analysed
     as `C-105`. Scripts without blanks between words become overlapping pairs of characters (`所有権` → 所有,
     有権).
@@ -158,6 +160,7 @@ def _analysed(text: str, language: str) -> tuple[str, ...]:
 @lru_cache(maxsize=_CACHED_WORDS)
 def _terms(word: str, language: str) -> tuple[str, ...]:
     """The terms of one word."""
+    humped = [found for part in _PART.findall(word) if len(found := _HUMP.split(part)) > 1]
     word = word.lower()
     if language in _ELIDING:
         word = _ELISION.sub("", word, count=1)
@@ -169,7 +172,7 @@ def _terms(word: str, language: str) -> tuple[str, ...]:
     terms = tuple(_stem(part, language)[:MAX_TERM_CHARACTERS] for part in parts)
     if len(parts) > 1 and any(map(str.isdigit, word)):
         terms += (word[:MAX_TERM_CHARACTERS],)
-    return terms
+    return terms + tuple(_stem(hump.lower(), language) for hump in chain.from_iterable(humped))
 
 
 def _stem(word: str, language: str) -> str:

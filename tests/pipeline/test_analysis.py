@@ -21,6 +21,7 @@ from pipeline.nodes import StoredNode
         ("en", "version v3.5", "version 3 5 3.5"),
         ("en", "section 2.2.1 on 2024-01-06", "section 2 2 1 2.2.1 on 2024 01 06 2024-01-06"),
         ("en", "snake_case ﬁve", "snake case five"),  # a ligature is unified
+        ("en", "retryCount HashMap mRNA OK", "retrycount retri count hashmap hash map mrna ok"),
         ("de", "Die Häuser", "die haus"),
         ("fr", "l'eau d'été", "eau été"),
         ("ja", "Rustの所有権", "rust の所 所有 有権"),
