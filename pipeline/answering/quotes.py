@@ -86,8 +86,9 @@ def choose_quotes(
 ) -> list[Quote]:
     """Return the best quotes of the retrieved passages, best first; at most `limit`.
 
-    Those of a page whose title is the question come first. At most three are not folded, and at most two are
-    returned where the documents may not answer. Raises `ModelError` where the cross-encoder fails.
+    If the question is a page's title, the page's beginning comes first, then its other quotes. At most three
+    are not folded, and at most two are returned where the documents may not answer. Raises `ModelError` where
+    the cross-encoder fails.
     """
     found = quotable(retrieval, store)
     if not found:
@@ -100,6 +101,8 @@ def choose_quotes(
         chosen = _reread(chosen, retrieval.question, cross_encoder)
     if is_title(retrieval.question, page := found[0].passage.section):
         chosen.sort(key=lambda span: span.found.passage.section.metadata["source"] != page.metadata["source"])
+        begins = [span for span in spans if span.found is found[0] and span.first == 0][-1:]
+        chosen = [*begins, *(span for span in chosen if not any(map(span.overlaps, begins)))][:limit]
     shown = len(chosen) if closest else _shown(chosen)
     return [_quote(span, marker, folded=marker > shown) for marker, span in enumerate(chosen, start=1)]
 

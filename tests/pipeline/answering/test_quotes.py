@@ -55,14 +55,15 @@ def test_a_short_section_is_quoted_whole(tmp_path: Path) -> None:
     assert (quote.citation.quote, quote.unit.lead, quote.unit.cut(quote.citation)) == (steps, "", ("", ""))
 
 
-def test_the_page_whose_title_is_the_question_is_quoted_first(tmp_path: Path) -> None:
+def test_the_page_whose_title_is_the_question_is_quoted_first_from_its_beginning(tmp_path: Path) -> None:
     words = (
         "A connection pool keeps connections: a connection pool has a size, which the connection pool sets."
     )
-    store = make_store(
-        tmp_path, {"pool.md": "# Connection pool\n\nIt is 5.\n", "new.md": f"# New\n\n{words}\n"}
-    )
-    assert [quote.citation.source for quote in quotes_for(store, "connection pool")] == ["pool.md", "new.md"]
+    page = f"# Connection pool\n\nIt is 5.\n\n{MORE * 9}\n\n{words}\n"
+    store = make_store(tmp_path, {"pool.md": page, "new.md": f"# New\n\n{words} {words}\n"})
+    quotes = quotes_for(store, "connection pool")
+    assert quotes[0].citation.quote.startswith("It is 5.")
+    assert [quote.citation.source for quote in quotes[1:]] == ["pool.md"] * (len(quotes) - 2) + ["new.md"]
 
 
 def test_an_introduction_is_quoted_with_the_first_method_below_it(tmp_path: Path) -> None:
