@@ -42,6 +42,7 @@ def make_reader(settings: Settings, encoder: Callable[[], Encoder]) -> MarkdownC
         max_bytes=int(settings.max_file_mb * MEGABYTE),
         all_formats=settings.formats == "all",
         whole_folder=settings.data_dir / UPLOADS,
+        language=settings.language,
     )
 
 

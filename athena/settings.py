@@ -63,6 +63,9 @@ class Settings(
     max_file_mb: Annotated[float, Field(gt=0, le=1_000_000)] = Field(
         10.0, description="largest file that is read, MB"
     )
+    language: Annotated[str, Field(pattern="^([a-z]{2})?$")] = Field(
+        "", description="ISO 639-1 code of documents that state none; empty: each document's is detected"
+    )
 
     # Models
     embedding_model: str = Field(

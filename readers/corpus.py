@@ -24,6 +24,7 @@ class MarkdownCorpus:
     """Reads files of at most `max_bytes`, or more of formats that are converted.
 
     Of folders, Markdown files are read, or those of `all_formats`; of `whole_folder`, all that can be.
+    `language` is that of documents that state none; without it, each one's is detected.
     `make_cutter` is called for each document that is cut. `close` ends the process that converts.
     """
 
@@ -32,6 +33,7 @@ class MarkdownCorpus:
     max_bytes: int
     all_formats: bool = False
     whole_folder: Path | None = None
+    language: str = ""
     _budget: IncludeBudget = field(default_factory=IncludeBudget, init=False)
 
     def find(self, path: Path, *, known: Collection[str] = ()) -> FoundFiles:
@@ -57,7 +59,7 @@ class MarkdownCorpus:
         from readers.language import detect
         from readers.sections import read_sections
 
-        sections = read_sections(text, source=source, language=detect(text))
+        sections = read_sections(text, source=source, language=self.language or detect(text))
         return sections, self.make_cutter().cut_all(sections)
 
     def close(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 
 from pipeline.analysis import content_terms
 from pipeline.answer import Passage
@@ -37,12 +38,13 @@ def merge_up(step: Step, passages: list[Passage], question: str, store: Document
     headings = dict.fromkeys(heading[:end] for heading in first for end in range(2, len(heading) + 1))
     if first and {*content_terms(question)} == {*content_terms(first[0][-1])}:
         headings = {h: None for h in headings if h != first[0][: len(h)] or h == first[0]}
+    document = cache(store.document)
     for heading in sorted(headings, key=len, reverse=True):
         found = {_heading(passage.section) for passage in passages[: step.data["within"]]}
         children = {child for child in found if heading in (child, child[:-1])}
         if len(children) >= MIN_CHILDREN:
             with suppress(UnknownDocument):
-                passages = _merged(passages, heading, len(children), store.document(heading[0]))
+                passages = _merged(passages, heading, len(children), document(heading[0]))
     step.data["parents"] = [
         {"section_id": one.section.node_id, "heading_path": one.section.metadata["heading_path"],
          "members": tuple(one.members)}

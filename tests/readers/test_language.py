@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from readers.corpus import MarkdownCorpus
+from readers.cutting import SentenceCutter
 from readers.language import detect
 
 ENGLISH = "The pump hums while the valve is closed, and it must not be opened before the lamp turns green.\n"
@@ -35,3 +37,10 @@ def test_a_language_is_detected(text: str, code: str) -> None:
 def test_an_english_page_needs_no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("py3langid.rank", None)
     assert detect(ENGLISH) == "en"
+
+
+@pytest.mark.parametrize(("set_to", "own", "code"), [("", "", "de"), ("nl", "", "nl"), ("nl", "da", "da")])
+def test_a_language_that_is_set_is_that_of_pages_that_state_none(set_to: str, own: str, code: str) -> None:
+    corpus = MarkdownCorpus(lambda: SentenceCutter(len), max_bytes=1, language=set_to)
+    sections, _ = corpus.cut(f"---\nlang: {own}\n---\n{GERMAN}", source="a.md")
+    assert sections[0].metadata["language"] == code
