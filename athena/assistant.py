@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from athena import reading
 from athena.components import (
-    NO_BUDGET,
     Components,
     build_components,
     build_search,
@@ -26,7 +25,7 @@ from athena.loading import choices_after, drafted, load_settings, options_of, wr
 from athena.models import Given, Models, is_remote
 from athena.settings import Settings
 from pipeline.answering.recollection import filled_in, memories_named
-from pipeline.options import ChatOptions, PriceOptions, RetrievalOptions
+from pipeline.options import NO_BUDGET, ChatOptions, PriceOptions, RetrievalOptions
 from pipeline.stores.globs import Globs, as_scope
 from pipeline.words import well_formed
 
@@ -246,16 +245,20 @@ class Athena:
 
     # -- finding ------------------------------------------------------------------------------------
 
-    def search(self, query: str, *, paths: Iterable[str] = (), limit: int | None = None) -> Retrieval:
-        """Return the best passages for a query, whatever their length; the steps have all ranks.
+    def search(
+        self, query: str, *, paths: Iterable[str] = (), limit: int | None = None, all_ranks: bool = False
+    ) -> Retrieval:
+        """Return the best passages for a query, whatever their length.
 
-        `limit` is the number of passages, by default `top_k`. Raises `NothingIndexed`.
+        `limit` is the number of passages, by default `top_k`. The steps keep the first ranks of each list,
+        or all. Raises `NothingIndexed`.
         """
         require_index(self.settings, self.store)
         options = self.options.but(
             paths=_well_formed(paths), context_tokens=NO_BUDGET, top_k=limit or self.settings.top_k
         )
-        return self.hybrid_search.search(query, options=options, ranks=None)
+        kept: dict[str, Any] = {"ranks": None} if all_ranks else {}
+        return self.hybrid_search.search(query, options=options, **kept)
 
     # -- chatting -----------------------------------------------------------------------------------
 

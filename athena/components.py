@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 MODEL_TIMEOUT_S = 60.0  # for what the memory asks of a language model
 MOST_USERS = 64  # whose turns are kept in the process; 10,000 turns take some 30 MB
-NO_BUDGET = 10**9  # tokens, where passages are counted and not measured
 SPLITTER = "punkt-1"
 """Names how sections are cut into sentences; an index of another one has to be rebuilt."""
 

@@ -15,6 +15,7 @@ from pydantic_core import PydanticCustomError
 
 OPENAI_URL = "https://api.openai.com/v1"
 OLLAMA_URL = "http://127.0.0.1:11434"
+NO_BUDGET = 10**9  # tokens, where passages are not measured
 DEFAULT_USER = "local"
 
 Share = Annotated[float, Field(ge=0, le=1)]

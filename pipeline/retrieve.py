@@ -34,7 +34,7 @@ from pipeline.models.onnx import CORES
 from pipeline.models.tokens import CountTokens
 from pipeline.options import RetrievalOptions
 from pipeline.steps.events import KEPT_RANKS, Trace
-from pipeline.stores.base import DocumentStore, Ranking, SearchRequest, SearchResponse, Vector
+from pipeline.stores.base import DocumentStore, Ranking, SearchRequest, SearchResponse, Statistics, Vector
 from pipeline.words import well_formed
 
 LONGEST = 10_000  # characters of a question; a longer one is searched for by its beginning
@@ -89,16 +89,17 @@ class HybridSearch:
             if hypothesis:
                 vector = _mean(own, self.encoder.encode_passages([hypothesis])[0])
             embedding.data["dimensions"] = len(vector)
-        alpha = fusion.alpha_for(options.alpha, self.store.statistics().languages, self.encoder.languages)
+        indexed = self.store.statistics()
+        alpha = fusion.alpha_for(options.alpha, indexed.languages, self.encoder.languages)
         with trace.step(
             "search",
             text=question,
             alpha=alpha,
             candidates=options.candidates,
             paths=options.paths,
-            sentences=self.store.statistics().sentences,
+            sentences=indexed.sentences,
         ) as searching:
-            found = self._search(question, vector, alpha=alpha, options=options)
+            found = self._search(question, vector, alpha, options, indexed)
             searching.data |= {name: _rounded(getattr(found, name)[: trace.ranks]) for name in LISTS}
             searching.data["hits"] = sum(len(getattr(found, name)) for name in LISTS)
         weights = fusion.list_weights(alpha)
@@ -120,8 +121,8 @@ class HybridSearch:
             passages = _descending(names_first(passages, [p.section for p in passages], question))
         with trace.step("answerable") as judging:
             if hypothesis:  # a model's own words are near to the documents whatever was asked
-                found = self._search(question, own, alpha=alpha, options=options)
-            verdict = self._judge(question, found, passages)
+                found = self._search(question, own, alpha, options, indexed)
+            verdict = self._judge(question, found, passages, indexed)
             judging.data |= {"verdict": verdict.verdict, **asdict(verdict)}
         with trace.step("merge_up", within=options.top_k) as merging_up:
             known = {passage.section.node_id for passage in passages}
@@ -135,7 +136,7 @@ class HybridSearch:
         return passages, verdict
 
     def _search(
-        self, text: str, vector: Vector, *, alpha: float, options: RetrievalOptions
+        self, text: str, vector: Vector, alpha: float, options: RetrievalOptions, indexed: Statistics
     ) -> SearchResponse:
         """Return the ranked lists of both levels, by words and by vector."""
         request = SearchRequest(
@@ -143,19 +144,19 @@ class HybridSearch:
             vector=vector if alpha > 0 else None,
             top_k=options.candidates,
             paths=options.paths,
-            languages=tuple(self.store.statistics().languages) or ("en",),
+            languages=tuple(indexed.languages) or ("en",),
         )
         return self.store.search(request)
 
-    def _judge(self, question: str, found: SearchResponse, passages: list[Passage]) -> Answerability:
+    def _judge(
+        self, question: str, found: SearchResponse, passages: list[Passage], indexed: Statistics
+    ) -> Answerability:
         """Return the verdict on the fetched passages; without any, the documents do not answer."""
         calibration, index = self.calibration, self.store
         if not passages:
             return Answerability(0.0, calibration.threshold, sure=calibration.sure)
         unknown = index.lacking([*content_terms(question), *(n for n in names(question) if n[0] != "§")])
-        values = signals(
-            question, found, passages, sentences=self.store.statistics().sentences, unknown=unknown
-        )
+        values = signals(question, found, passages, sentences=indexed.sentences, unknown=unknown)
         return judge(question, values, passages[0], calibration=calibration, unknown=unknown)
 
 

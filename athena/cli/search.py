@@ -42,7 +42,7 @@ def search(
     flags = {"top_k": top_k, "alpha": alpha, "rerank": rerank}
     with opened(data_dir, **flags) as athena:
         athena.warm_up()
-        retrieval = athena.search(query, paths=path or ())
+        retrieval = athena.search(query, paths=path or (), all_ranks=bool(why))
         reason = _reason(athena, retrieval, why) if why else None
     shape = SearchOut.of(retrieval).model_copy(update={"why": reason})
     show(as_json, shape, lambda: why_text(reason) if reason else search_text(retrieval))

@@ -12,12 +12,14 @@ from pipeline.finding.merging import is_merged
 from pipeline.finding.names import names, names_first
 from pipeline.models.tokens import CountTokens
 from pipeline.nodes import Node, ScoredNode, StoredNode
+from pipeline.options import NO_BUDGET
 from pipeline.steps.records import Step
 from pipeline.stores.base import DocumentStore, sentences_by_section
 from readers.dialects import display, title_key
 
 SHORT = 1500  # characters of a section that stands whole in a prompt
 MARK_TOKENS = 24  # of the lines around a source in a prompt
+MOST_LEAVES = 8  # sentences found in a section that are read
 LOOKED_AT = 100  # sections of the ranking among which names and versions are looked for
 
 
@@ -47,15 +49,17 @@ def gather(
 
     `scores` are by section and sentence id. A passage of which enough sentences were found is merged.
     """
-    leaves = nodes.get_many([id_ for item, _ in found for id_ in scores.get(item.id, ())])
+    best = {
+        item.id: sorted(scores.get(item.id, {}).items(), key=lambda found: -found[1])[:MOST_LEAVES]
+        for item, _ in found
+    }
+    leaves = nodes.get_many([id_ for own in best.values() for id_, _ in own])
     passages = []
     for item, section in found:
-        own = scores.get(item.id, {}).items()
-        hits = [ScoredNode(leaves[id_], score) for id_, score in own if id_ in leaves]
+        hits = [ScoredNode(leaves[id_], score) for id_, score in best[item.id] if id_ in leaves]
         hits.sort(key=lambda hit: (-hit.score, hit.node.metadata["position"]))
-        passages.append(
-            Passage(section, tuple(hits), is_merged(len(hits), len(section.sentence_ids)), item.score)
-        )
+        merged = is_merged(len(scores.get(item.id, ())), len(section.sentence_ids))
+        passages.append(Passage(section, tuple(hits), merged, item.score))
     return passages
 
 
@@ -113,11 +117,13 @@ def select(step: Step, passages: Sequence[Passage], count: CountTokens) -> list[
     """Return the passages that fit the step's `top_k` and `context_tokens`, best first.
 
     A smaller one further down may still fit; the best is always kept: the prompt is budgeted again.
+    With `NO_BUDGET` nothing is counted.
     """
     top_k, budget = step.data["top_k"], step.data["context_tokens"]
     kept, dropped, tokens = list[Passage](), dict[str, str](), 0
     for passage in passages:
-        size = count(f"{place_of(passage)}\n{prompt_text(passage)}") + MARK_TOKENS if len(kept) < top_k else 0
+        is_counted = len(kept) < top_k and budget < NO_BUDGET
+        size = count(f"{place_of(passage)}\n{prompt_text(passage)}") + MARK_TOKENS if is_counted else 0
         if len(kept) == top_k:
             dropped[passage.section.node_id] = f"beyond the first {top_k}"
         elif kept and tokens + size > budget:
