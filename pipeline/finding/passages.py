@@ -19,7 +19,7 @@ from readers.dialects import display, title_key
 
 SHORT = 1500  # characters of a section that stands whole in a prompt
 MARK_TOKENS = 24  # of the lines around a source in a prompt
-MOST_LEAVES = 8  # sentences found in a section that are read
+MOST_LEAVES = 16  # sentences found in a section that are read
 LOOKED_AT = 100  # sections of the ranking among which names and versions are looked for
 
 
