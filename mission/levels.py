@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from copy import deepcopy
 from difflib import get_close_matches
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Literal, cast
 
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, ValidationInfo
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
 from mission.conditions import Condition, parse
 from mission.errors import MissionError
@@ -33,15 +34,8 @@ class EventRow(FileRow):
     warm: tuple[str, ...] = ()
 
 
-def _parsed(words: str, info: ValidationInfo) -> Condition:
-    return parse(words, cast("Ship", info.context))
-
-
-def _in_order(events: tuple[EventRow, ...]) -> tuple[EventRow, ...]:
-    return tuple(sorted(events, key=lambda event: event.at_min))
-
-
-Parsed = Annotated[Condition, BeforeValidator(_parsed)]
+_minute = attrgetter("at_min")
+Parsed = Annotated[Condition, BeforeValidator(lambda words, info: parse(words, cast("Ship", info.context)))]
 Story = Annotated[str, StringConstraints(strip_whitespace=True)]
 
 
@@ -79,7 +73,7 @@ class Level(FileRow):
     story: Story
     story_won: Story
     story_lost: Story
-    events: Annotated[tuple[EventRow, ...], AfterValidator(_in_order)]
+    events: Annotated[tuple[EventRow, ...], AfterValidator(lambda rows: (*sorted(rows, key=_minute),))]
     success: tuple[Parsed, ...]
     goals: tuple[Goal, ...] = Field(default=(), alias="goal")
     hold_min: float

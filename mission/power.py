@@ -25,7 +25,8 @@ def supply(s: TimeStep) -> None:
     _batteries(s, load - output)
     for bus, own in loads.items():
         s.put(bus, "LOAD", own)
-        s.put(bus, "VOLTAGE", _bus_voltage(s, load - output) if s.on(bus) else 0.0)
+        voltage = 28.0 if load <= output else s.get(s.chosen("EPS-CTRL.BATTERY"), "VOLTAGE")
+        s.put(bus, "VOLTAGE", voltage if s.on(bus) else 0.0)
     for inverter in s.parts("EPS-INV-"):
         for key in ("VOLTAGE", "FREQUENCY"):
             s.put(inverter, key, s.nominal(inverter, key) if s.on(inverter) else 0.0)
@@ -91,10 +92,6 @@ def _batteries(s: TimeStep, missing_w: float) -> None:
         s.put(battery, "VOLTAGE", EMPTY_BATTERY_V + FULL_BATTERY_RISE_V * s.get(battery, "CHARGE") / 100)
     currents = {"FLOAT": 0.5, "FAST": s.constant("charger_fast") / 28, "OFF": 0.0}
     s.put("EPS-CHG-1", "CURRENT", currents[s.setting("EPS-CHG-1", "MODE")])
-
-
-def _bus_voltage(s: TimeStep, missing_w: float) -> float:
-    return 28.0 if missing_w <= 0 else s.get(s.chosen("EPS-CTRL.BATTERY"), "VOLTAGE")
 
 
 def cryogenic_tanks(s: TimeStep) -> None:

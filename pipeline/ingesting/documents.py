@@ -134,12 +134,10 @@ def _source(
     """
     names = [path, *(label + path for label in _labels(root) if label + path not in own_paths)]
     kept = [name for name in names if name in owners and owners[name].root == root]
-    if kept or path not in owners or not _exists(owners[path]):  # without a file, its folder was moved
+    if kept or path not in owners:
         return next(iter(kept), path)
-    others = [label + path for label in _labels(owners[path].root)]
+    owner, owned = owners[path].root, paths_of(owners[path])
+    if owner != UPLOAD_ROOT and not any((Path(owner) / name).exists() for name in owned):  # it was moved
+        return path
+    others = [label + path for label in _labels(owner)]
     return next(name for name in names if name not in owners and name not in others)
-
-
-def _exists(owner: DocumentInfo | Candidate) -> bool:
-    """Whether a document's file is still in its root; an upload's may be anywhere."""
-    return owner.root == UPLOAD_ROOT or any((Path(owner.root) / name).exists() for name in paths_of(owner))

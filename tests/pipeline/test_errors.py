@@ -21,7 +21,4 @@ def test_every_error_shows_its_problem_and_its_fix(kind: type[AthenaError]) -> N
     assert (error.problem, error.fix) == ("The fan is off.", "Switch it on.")
     assert isinstance(error, AthenaError)
     assert kind.__doc__
-
-
-def test_without_a_fix_there_is_no_blank_at_the_end() -> None:
-    assert str(AthenaError("The fan is off.")) == "The fan is off."
+    assert str(AthenaError("The fan is off.")) == "The fan is off."  # without a blank at the end

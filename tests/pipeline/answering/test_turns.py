@@ -17,11 +17,8 @@ def conversation(*turns: Turn) -> Conversation:
     return Conversation(ConversationInfo("c", "Title", 0.0, 0.0), turns)
 
 
-def test_no_conversation_is_an_empty_history() -> None:
-    assert history_of(None) == []
-
-
 def test_turns_become_messages_without_markers() -> None:
+    assert history_of(None) == []
     history = history_of(conversation(turn("Why?", "It hums [1][2]. See `a[1]`.")))
     assert history == [Message("user", "Why?"), Message("assistant", "It hums. See `a[1]`.")]
 
