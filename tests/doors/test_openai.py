@@ -158,9 +158,8 @@ def test_what_an_answer_cannot_do_is_refused_in_openais_shape(
 
 def test_half_a_character_in_a_field_is_the_clients_mistake(serve: Serve) -> None:
     body = rb'{"question": "fan?", "conversation_id": "\ud800"}'
-    headers = {"Content-Type": "application/json"}
-    refused = serve().client().post("/api/ask", content=body, headers=headers)
-    assert refused.status_code in (400, 404)
+    sent = serve().client().post("/api/ask", content=body, headers={"Content-Type": "application/json"})
+    assert sent.status_code in (400, 404)
 
 
 def test_open_webuis_requests_with_tools_and_options_are_answered(serve: Serve) -> None:
@@ -170,7 +169,8 @@ def test_open_webuis_requests_with_tools_and_options_are_answered(serve: Serve) 
         "model": "athena", "stream": True, "messages": QUESTION, "tools": [tool], "tool_choice": "auto",
         "temperature": 0.3, "max_tokens": 50, "stream_options": {"include_usage": True},
     }  # fmt: skip
-    lines = serve().client().post("/v1/chat/completions", json=body).text.split("\n\n")
+    client = serve().client()
+    lines = client.post("/v1/chat/completions", json=body).text.split("\n\n")
     assert lines[-2:] == ["data: [DONE]", ""]
     chunks = [json.loads(line.removeprefix("data: ")) for line in lines[:-2]]
     text = "".join(choice["delta"].get("content", "") for chunk in chunks for choice in chunk["choices"])
@@ -179,3 +179,6 @@ def test_open_webuis_requests_with_tools_and_options_are_answered(serve: Serve) 
              for note in choice["delta"].get("annotations", ())]  # fmt: skip
     assert [text[note["start_index"] : note["end_index"]] for note in noted] == ["[1]"] * len(noted) != []
     assert not any("tool_calls" in choice["delta"] for chunk in chunks for choice in chunk["choices"])
+    task = "### Task:\nGenerate a title.\n### Chat History:\nUSER: What feeds the cabin fan?"
+    titled = {"model": "athena", "stream": False, "messages": [{"role": "user", "content": task}]}
+    assert client.post("/v1/chat/completions", json=titled).json()["choices"][0]["message"]["content"]
