@@ -56,9 +56,7 @@ def test_a_short_section_is_quoted_whole(tmp_path: Path) -> None:
 
 
 def test_the_page_whose_title_is_the_question_is_quoted_first_from_its_beginning(tmp_path: Path) -> None:
-    words = (
-        "A connection pool keeps connections: a connection pool has a size, which the connection pool sets."
-    )
+    words = "A connection pool keeps connections: a connection pool has a size of connections."
     page = f"# Connection pool\n\nIt is 5.\n\n{MORE * 9}\n\n{words}\n"
     store = make_store(tmp_path, {"pool.md": page, "new.md": f"# New\n\n{words[2:]}\n"})
     first, *others = quotes_for(store, "connection pool")
