@@ -25,7 +25,6 @@ _log = logging.getLogger(__name__)
 # WAL: readers never wait for the writer. synchronous NORMAL: a killed process loses nothing, a power failure
 # at most the last transactions. secure_delete: SQLite overwrites what it deletes with zeros.
 _PRAGMAS = (
-    "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = NORMAL",
     "PRAGMA foreign_keys = ON",
     "PRAGMA secure_delete = ON",
@@ -218,6 +217,7 @@ def _open(path: Path) -> sqlite3.Connection:
         raise unwritable(path.parent, error) from error
     connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False)
     try:
+        _log_ahead(connection)
         for pragma in _PRAGMAS:
             connection.execute(pragma)
         found = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -229,6 +229,19 @@ def _open(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _log_ahead(connection: sqlite3.Connection) -> None:
+    """Have SQLite write ahead; where another process makes the file, SQLite itself does not wait for it."""
+    until = time.monotonic() + BUSY_TIMEOUT_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if _code(error) != "BUSY" or time.monotonic() > until:
+                raise
+        time.sleep(0.01)
 
 
 def _close_all(idle: list[sqlite3.Connection]) -> None:
