@@ -195,14 +195,9 @@ def self_test(ship: Ship, state: ShipState, ident: str) -> list[str]:
     answers = (
         _controller(ship, state, ident)
         if ident in ship.controllers
-        else _part(ship, state, ship.parts[ident])
+        else [next(_findings(ship, state, ship.parts[ident]), ("F-00", ""))]
     )
     return [f"{code} {ship.titles[code]}{': ' + text if text else ''}." for code, text in answers]
-
-
-def _part(ship: Ship, state: ShipState, part: Part) -> list[tuple[str, str]]:
-    """Return the first finding, or F-00."""
-    return [next(_findings(ship, state, part), ("F-00", ""))]
 
 
 def _findings(ship: Ship, state: ShipState, part: Part) -> Iterator[tuple[str, str]]:

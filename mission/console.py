@@ -201,10 +201,6 @@ def _on_id(carry_out: Callable[[Ship, ShipState, str], Action]) -> Handler:
     return handler
 
 
-def _list_parts(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
-    return _look(state, views.parts(ship, state, _filters(ship, parsed.words)))
-
-
 def _set(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
     words = parsed.words
     if not words:
@@ -278,7 +274,7 @@ def _ask(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
 
 _HANDLERS: dict[str, Handler] = {
     "list systems": _looking(views.systems),
-    "list parts": _list_parts,
+    "list parts": lambda ship, state, it: _look(state, views.parts(ship, state, _filters(ship, it.words))),
     "show": _on_id(lambda ship, state, ident: _look(state, views.show(ship, state, ident))),
     "power on": _on_id(partial(commands.power, on=True)),
     "power off": _on_id(partial(commands.power, on=False)),

@@ -53,7 +53,7 @@ def play(
         _say(write, [*_paragraphs(the_story().beginning), ""])
     _say(write, [f"{game.level.number}. {game.level.title}", *_paragraphs(game.level.story.splitlines()), ""])
     for line in _typed(game, read, write) if script is None else _echoed(game, script, write):
-        _say(write, _entered(game, line, ask))
+        _say(write, [part for said in game.run(line, ask=ask) for part in _broken(said)])
         if script is None:
             games.save(game)
         if game.outcome is not Outcome.RUNNING:
@@ -114,11 +114,6 @@ def _typed(game: Game, read: Read, write: Write) -> Iterator[str]:
         if line.strip().lower() in LEAVE:
             return
         yield line
-
-
-def _entered(game: Game, line: str, ask: Ask | None) -> list[str]:
-    """Run a line, and return the console's lines."""
-    return [part for said in game.run(line, ask=ask) for part in _broken(said)]
 
 
 def _say(write: Write, lines: Iterable[str]) -> None:
