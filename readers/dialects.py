@@ -45,6 +45,7 @@ _INDENT_OF_FILL = re.compile(rf"^(?: {{4,}}|[ ]{{0,3}}\t[ \t]*)(?={FILL}(?! {FIL
 _MINIFIED = re.compile(r"[!-~]{200,}+")
 _GAP = re.compile(rf"([ \t]*){FILL}[{FILL} \t]*")
 _TITLE = re.compile(rf"(?m)^([ \t>\ue000-\uf8ff]*+(?:{TITLE}|{KIND}|-   [\ue000-\uf8ff]*+{FILL}))([^\r\n]+)")
+_SIGNS = {"TABLE": TABLE, "ROW": ROW, "END": END}  # by their names in the table of dialects
 _EDGE = re.compile(f"([{TABLE}{END}])")
 _ROW = re.compile(rf"(?<![\ue001-\uf8ff])(?=[\ue001-\uf8ff]*{ROW})")
 _LAST_BAR = re.compile(rf"\|([\ue001-\uf8ff\s{FILL}]*)$")
@@ -81,7 +82,7 @@ def _without(where: str, text: str) -> str:
 
 def display(masked: str) -> str:
     """Return a mask without fillers, and without the blanks and empty lines around them."""
-    if _EDGE.search(masked) or ROW in masked:
+    if TABLE in masked or ROW in masked or END in masked:
         masked = _with_pipes(masked)
     if FILL in masked:
         masked = _GAP.sub(_closed_up, _ITEM_WITHOUT_TITLE.sub("-   ", masked))
@@ -198,7 +199,7 @@ def _covered(text: str, sign: str) -> str:
 def _put(found: _Found, argument: str) -> str:
     """Return the argument, with blanks for `_`, behind the blanks and quote marks of the match."""
     rest = found[0].lstrip(f" \t>{FILL}")
-    put = {"TABLE": TABLE, "ROW": ROW, "END": END}.get(argument, argument.replace("_", " "))
+    put = _SIGNS.get(argument) or argument.replace("_", " ")
     return found[0][: -len(rest)] + put + FILL * (len(rest) - len(put))
 
 
