@@ -7,11 +7,12 @@ language. `docs/decisions/condensing.md` has the measurements.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pipeline.analysis import content_terms, share, stop_terms, text_terms
+from pipeline.analysis import content_terms, stop_terms
 from pipeline.errors import AthenaError
+from pipeline.finding.names import coverage
 
 if TYPE_CHECKING:
     from pipeline.answer import Message, Retrieval
@@ -77,12 +78,5 @@ def earlier_leads(message: str, alone: Retrieval, with_earlier: Retrieval) -> bo
     is_answered = alone.answerability.verdict == "answered"
     lead = LEAD if len(terms) > FEW else 0.0 if is_answered else -LEAD
     better = with_earlier.answerability.probability > alone.answerability.probability + lead
-    least = max(COVERED, _covered(terms, alone))
-    return better and _covered(terms, with_earlier) >= least
-
-
-def _covered(terms: Collection[str], found: Retrieval) -> float:
-    """Return the share of the terms that the first section found has."""
-    sections = [passage.section for passage in found.passages[:1]]
-    texts = ["\n".join((*section.metadata["heading_path"], section.text)) for section in sections]
-    return share(terms, text_terms("".join(texts)))
+    covered = max((coverage(message, passage.section) for passage in alone.passages[:1]), default=0.0)
+    return better and coverage(message, with_earlier.passages[0].section) >= max(COVERED, covered)
