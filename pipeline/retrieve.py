@@ -155,7 +155,7 @@ class HybridSearch:
         calibration, index = self.calibration, self.store
         if not passages:
             return Answerability(0.0, calibration.threshold, sure=calibration.sure)
-        unknown = index.lacking([*content_terms(question), *(n for n in names(question) if n[0] != "§")])
+        unknown = index.lacking([*content_terms(question), *names(question)])
         values = signals(question, found, passages, sentences=indexed.sentences, unknown=unknown)
         return judge(question, values, passages[0], calibration=calibration, unknown=unknown)
 

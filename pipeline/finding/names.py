@@ -39,25 +39,27 @@ _NUMBERS = re.compile(r"\d{1,9}(?:\.(?:\d{1,9}|x\b))*", re.IGNORECASE)
 
 @lru_cache(maxsize=4096)
 def names(text: str) -> frozenset[str]:
-    """Return the exact names in a text, by the shape of its terms: 2.2.1, 2024-01-06, C-112, --top-k, $?.
-
-    "Section 7" and "§ 7" have the name "§7".
-    """
+    """Return the exact names in a text, by the shape of its terms: 2.2.1, 2024-01-06, C-112, --top-k, $?."""
     terms = text_terms(text, "en") if _MAYBE.search(text) else ()
     found = (
         term
         for term in terms
         if (_CODE.fullmatch(term) if term.isalnum() else term.startswith("--") or _NAMED.search(term))
     )
-    numbers = frozenset(f"§{number}" for number in _REFERENCE.findall(text) if number.isdigit())
-    return numbers.union(re.sub(r"^v(?=\d)", "", term) for term in found)
+    return frozenset(re.sub(r"^v(?=\d)", "", term) for term in found)
+
+
+def asked_names(question: str) -> frozenset[str]:
+    """Return the names of a question, and numbers of sections: "section 7" has "§7", which is no term."""
+    numbers = (f"§{number}" for number in _REFERENCE.findall(question) if number.isdigit())
+    return names(question).union(numbers)
 
 
 @lru_cache(maxsize=4096)
 def heading_names(heading: str) -> frozenset[str]:
     """Return the names in a heading; "7. Belts" has "§7", too."""
     number = _NUMBER.match(heading)
-    return names(heading) | ({f"§{number[1]}"} if number else set())
+    return asked_names(heading) | ({f"§{number[1]}"} if number else set())
 
 
 def is_title(question: str, section: Node) -> bool:
@@ -69,7 +71,7 @@ def is_title(question: str, section: Node) -> bool:
 
 def is_named(question: str, section: Node) -> bool:
     """Whether the question has names, and the section's own heading has all of them."""
-    return _nearness(section.metadata, names(question)) == 1
+    return _nearness(section.metadata, asked_names(question)) == 1
 
 
 def opening_names(headings: Sequence[str]) -> frozenset[str]:
@@ -88,7 +90,7 @@ def names_first(items: Sequence[Item], sections: Sequence[Node], question: str) 
     """
     versions = [_parsed(section.metadata.get("version", "")) for section in sections]
     asked = [v for v in map(_parsed, _VERSION.findall(question)) if any(_is_of(own, v) for own in versions)]
-    wanted = frozenset(name for name in names(question) if _parsed(name) not in asked)
+    wanted = frozenset(name for name in asked_names(question) if _parsed(name) not in asked)
     newest: dict[str, Version] = {}
     for section, own in zip(sections, versions, strict=True):
         newest[_path(section)] = max(own, newest.get(_path(section), ()))
@@ -176,16 +178,15 @@ def with_linked(
     sentence. If nothing is linked, and the first section's heading begins with the names of the question,
     passages without them are left out. Raises `StoreError`.
     """
-    terms, asked = content_terms(question), names(question)
+    terms, asked = content_terms(question), asked_names(question)
     read = [(hit.node, passage.score) for passage in passages[:LINKING_PASSAGES] for hit in passage.sentences]
     if asked and passages:
         rows = store.search(SearchRequest(" ".join(asked), None, CANDIDATES, paths)).bm25_sentences
         nodes = store.get_many([hit.node_id for hit in rows])
-        read += [(node, passages[0].score) for node in nodes.values() if asked <= names(node.text)]
+        read += [(node, passages[0].score) for node in nodes.values() if asked <= asked_names(node.text)]
     scores: dict[str, float] = {}
     for node, score in read:
-        own = {name for name in names(node.text) - asked if not name.startswith("§")}
-        if not own:
+        if not (own := names(node.text) - asked):
             continue
         found = sorted(own - names("\n".join(node.metadata["heading_path"])))
         covered = share(terms, leaf_terms(node))

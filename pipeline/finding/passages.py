@@ -9,7 +9,7 @@ from typing import Any
 from pipeline.answer import Passage, Retrieval
 from pipeline.finding.fusion import Fused
 from pipeline.finding.merging import is_merged
-from pipeline.finding.names import names, names_first
+from pipeline.finding.names import asked_names, names_first
 from pipeline.models.tokens import CountTokens
 from pipeline.nodes import Node, ScoredNode, StoredNode
 from pipeline.options import NO_BUDGET
@@ -33,7 +33,7 @@ def fetch_sections(
     nodes = store.get_many([item.id for item in ranking[:depth]])
     title = f"={title_key(question)}"
     is_title = not store.lacking([title])
-    if is_title or names(question) or any("version" in node.metadata for node in nodes.values()):
+    if is_title or asked_names(question) or any("version" in node.metadata for node in nodes.values()):
         nodes = store.get_many([item.id for item in ranking[:LOOKED_AT]])
     found = [(item, nodes[item.id]) for item in ranking if item.id in nodes]
     return names_first(found, [node for _, node in found], question)[:depth]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipeline.finding.fusion import Fused
-from pipeline.finding.names import is_named, is_title, names, names_first
+from pipeline.finding.names import asked_names, is_named, is_title, names_first
 from pipeline.finding.passages import fetch_sections
 from pipeline.nodes import StoredNode
 
@@ -40,7 +40,7 @@ def order(question: str, *sections: StoredNode) -> list[int]:
     ],
 )
 def test_names_are_told_by_their_shape(text: str, found: set[str]) -> None:
-    assert names(text) == found
+    assert asked_names(text) == found
 
 
 def test_the_page_whose_title_is_the_question_precedes_sections_that_have_the_words() -> None:
