@@ -4,9 +4,9 @@ Experiments A to D are TOML files in `evals/data/experiments`. `dataset` (a fold
 `corpus` (the Markdown to index) are relative to the file; each of `[[configurations]]` has a `name` and the
 `settings` that it changes. Only experiments know the setting `splitter` (`evals/chunks.py`).
 
-The results of an experiment are one JSON file. Each configuration is written as soon as it is finished. No
-experiment runs it again while its settings, data and models are unchanged. Changes of the program are not
-noticed: delete the results to measure them.
+The results of an experiment are one JSON file, and one more for each language model. Each configuration is
+written as soon as it is finished. No experiment runs it again while its settings, data and models are
+unchanged. Changes of the program are not noticed: delete the results to measure them.
 """
 
 from __future__ import annotations
@@ -99,7 +99,13 @@ class ExperimentResult(_Record):
     """The finished configurations of an experiment; the first is the baseline."""
 
     experiment: str  # its name
+    llm: str = "none"  # the language model that answered
     configurations: tuple[Result, ...]
+
+    @property
+    def stem(self) -> str:
+        """The name of its files, without the ending."""
+        return "-".join([self.experiment, *(self.llm.split("/") if self.llm != "none" else ())])
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
@@ -147,7 +153,8 @@ def run(
         DatasetError: the questions or a stored result cannot be read.
         StoreError: a result cannot be written.
     """
-    path = results / f"{experiment.name}.json"
+    result = ExperimentResult(experiment=experiment.name, llm=flags.get("llm", "none"), configurations=())
+    path = results / f"{result.stem}.json"
     stored = {file: read_result(file).configurations for file in sorted(results.glob("*.json"))}
     by_key = {one.key: one for found in stored.values() for one in found}
     before = {one.name: one for one in stored.get(path, ())}  # kept in the file until all have run
@@ -159,12 +166,10 @@ def run(
             if say:
                 say(f"{experiment.name}, {named.name}: left out. {error}")
             continue
-        _write(path, _result(experiment, {**before, **done}))
+        _write(path, result, {**before, **done})
     if not done:
         raise ConfigurationError(f"No configuration of {experiment.name} could be run.", "See above.")
-    result = _result(experiment, done)
-    _write(path, result)
-    return result
+    return _write(path, result, done)
 
 
 def _run_one(
@@ -219,10 +224,6 @@ def _key(experiment: Experiment, named: Named, athena: Athena, flags: Mapping[st
     return whole.hexdigest()[:16]
 
 
-def _result(experiment: Experiment, found: Mapping[str, Result]) -> ExperimentResult:
-    return ExperimentResult(experiment=experiment.name, configurations=tuple(found.values()))
-
-
 def read_result(path: Path) -> ExperimentResult:
     """Return the result of a file; raise `DatasetError` for a damaged one."""
     try:
@@ -231,13 +232,15 @@ def read_result(path: Path) -> ExperimentResult:
         raise DatasetError(f"Cannot read '{path}': {error}.", "Delete it and run again.") from error
 
 
-def _write(path: Path, result: ExperimentResult) -> None:
-    """Write a file whole or not at all; raise `StoreError`."""
+def _write(path: Path, result: ExperimentResult, done: Mapping[str, Result]) -> ExperimentResult:
+    """Write a result with what is done, whole or not at all, and return it; raise `StoreError`."""
+    result = result.model_copy(update={"configurations": tuple(done.values())})
     partial = path.with_name(f"{path.name}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         partial.write_text(result.model_dump_json() + "\n", encoding="utf-8")
         partial.replace(path)
+        return result
     except OSError as error:
         raise StoreError(
             f"Cannot write '{path}': {error.strerror or error}.", "Make room, or name another folder."

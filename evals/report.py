@@ -42,16 +42,18 @@ DRAWN = ("hit@3", "nDCG@10", "answered", "similarity")
 
 def page(results: Sequence[ExperimentResult], pictures: Sequence[str]) -> str:
     """Return the Markdown of all experiments; `pictures` are the plots' paths, relative to the page."""
-    parts = [HEAD]
+    parts, last = [HEAD], {one.experiment: one for one in results}
     for result, picture in zip(results, pictures, strict=True):
         experiment, first = load_experiment(result.experiment), result.configurations[0]
         finished = max(one.finished for one in result.configurations)[:10]
+        answered = f", answered by {result.llm}" if result.llm != "none" else ""
+        conclusion = experiment.conclusion if result is last[experiment.name] else ""
         parts += [
-            f"## {experiment.name}. {experiment.title}\n",
+            f"## {experiment.name}. {experiment.title}{answered}\n",
             f"{experiment.dataset.name}: {len(first.scores)} questions; finished {finished}.\n",
             table(result),
             f"![{experiment.title}]({picture})\n",
-            f"{experiment.conclusion}{_missing(experiment, result)}\n",
+            f"{conclusion}{_missing(experiment, result)}\n",
         ]
     return "\n".join(parts)
 
@@ -107,7 +109,7 @@ def draw(result: ExperimentResult, folder: Path) -> Path:
             axis.invert_yaxis()
             axis.set_title(metric, fontsize=9)
         folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"{result.experiment}.svg"
+        path = folder / f"{result.stem}.svg"
         figure.savefig(path, metadata={"Date": None})
     return path
 
@@ -118,7 +120,7 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--out", type=Path, default=PAGE)
     options = parser.parse_args()
-    results = [read_result(path) for path in sorted(options.results.glob("*.json"))]
+    results = sorted(map(read_result, options.results.glob("*.json")), key=lambda one: one.stem)
     if not results:
         raise DatasetError(f"'{options.results}' has no results.", "Run `athena eval experiment --all`.")
     folder = options.out.parent / "pictures" / "evaluation"

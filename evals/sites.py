@@ -3,7 +3,8 @@
 `FOLDER/NAME/src` holds the pages of one site. Two files of JSON lines, each row with the `name` of its site,
 are asked without a language model: `{"title", "file"}`, where the file must come first, and `{"q", "file",
 "any"}`, where `file` (or one of `also`) answers and `any` is a regular expression of the fact. In rows of the
-kind `version` the fact may stand in the headings above a quote.
+kind `version` the fact may stand in the headings above a quote. A site without rows is asked for 40 titles of
+its own, drawn evenly from the pages whose title no other page has.
 
 Prints a table with a row for each site: titles (right file first, in the first three), questions (right file
 in the first three, fact in the first quote, in any quote), sections with marks of a generator, unread files.
@@ -35,6 +36,7 @@ MARKS = re.compile(
     re.MULTILINE,
 )
 """Marks that a site generator replaces before readers see a page."""
+TITLES = 40  # of a site without rows
 CODE = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1|\Z)|(`+)[^`].*?\2", re.MULTILINE | re.DOTALL)
 
 
@@ -55,6 +57,7 @@ def measure(name: str, folder: Path, titles: Sequence[Any], questions: Sequence[
         settings = load_settings(data_dir=scratch, llm="none", memory="none")
         with open_athena(settings) as athena:
             done = athena.ingest([folder])
+            titles = titles or ([] if questions else own_titles(athena))
             counts = Counter(pages=done.total, sections=done.sections, titles=len(titles))
             counts["questions"] = len(questions)
             counts["marked"] = sum(bool(MARKS.search(CODE.sub("", text))) for text in shown_texts(athena))
@@ -65,6 +68,14 @@ def measure(name: str, folder: Path, titles: Sequence[Any], questions: Sequence[
     for _, one in found:
         counts.update(one)
     return Site(name, counts, tuple(f"{row} {one}" for row, one in found if not all(one.values())))
+
+
+def own_titles(athena: Athena) -> list[dict[str, str]]:
+    """Return rows for `TITLES` pages of the index at most, at equal distances in the order of their paths."""
+    pages = sorted(athena.store.documents(), key=lambda page: page.source)
+    times = Counter(page.title.casefold() for page in pages)
+    rows = [{"title": p.title, "file": p.source} for p in pages if times[p.title.casefold()] == 1]
+    return [rows[place * len(rows) // TITLES] for place in range(TITLES)] if len(rows) > TITLES else rows
 
 
 def shown_texts(athena: Athena) -> Iterator[str]:
@@ -78,8 +89,7 @@ def shown_texts(athena: Athena) -> Iterator[str]:
 
 def files_of(athena: Athena, question: str) -> list[str]:
     """Return the files of the passages found for a question, best first, each once."""
-    found = athena.search(question)
-    return list(dict.fromkeys(passage.section.metadata["source"] for passage in found.passages))
+    return list(dict.fromkeys(one.section.metadata["source"] for one in athena.search(question).passages))
 
 
 def _titled(athena: Athena, row: Mapping[str, Any]) -> dict[str, bool]:
@@ -118,9 +128,9 @@ def _is(file: str, wanted: Sequence[str]) -> bool:
     return any(name == file or name.endswith(f"/{file}") or file.endswith(f"/{name}") for name in wanted)
 
 
-def load_rows(path: Path, name: str) -> list[Mapping[str, Any]]:
-    """Return the rows of one site in a file of JSON lines; raise `DatasetError`."""
-    rows = [json.loads(line) for line in read_text(path).splitlines() if line.strip()]
+def load_rows(path: Path | None, name: str) -> list[Mapping[str, Any]]:
+    """Return the rows of one site in a file of JSON lines, if one is given; raise `DatasetError`."""
+    rows = [json.loads(line) for line in (read_text(path) if path else "").splitlines() if line.strip()]
     return [row for row in rows if row["name"] == name]
 
 
@@ -139,22 +149,22 @@ def table(sites: Sequence[Site]) -> str:
 
 def main() -> None:
     """Measure each site whose folder is there, and print the table."""
-    data = default_folder() / "sites"
+    ours = {path.stem: path for path in (default_folder() / "sites").glob("*.jsonl")}
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--titles", type=Path, default=data / "titles.jsonl")
-    parser.add_argument("--questions", type=Path, default=data / "questions.jsonl")
+    parser.add_argument("--titles", type=Path, default=ours.get("titles"))
+    parser.add_argument("--questions", type=Path, default=ours.get("questions"))
     parser.add_argument("--only", action="append", help="a site's name; may be repeated")
     parser.add_argument("--missed", action="store_true", help="also print the rows that went wrong")
     given = parser.parse_args()
     sites = []
     for folder in sorted(path for path in given.folder.iterdir() if (path / "src").is_dir()):
-        titles, questions = load_rows(given.titles, folder.name), load_rows(given.questions, folder.name)
-        if (given.only and folder.name not in given.only) or not (titles or questions):
+        if given.only and folder.name not in given.only:
             continue
-        sites.append(measure(folder.name, folder / "src", titles, questions))
+        rows = [load_rows(path, folder.name) for path in (given.titles, given.questions)]
+        sites.append(measure(folder.name, folder / "src", *rows))
         echo(table(sites[-1:]).splitlines()[-1], err=True)
         if given.missed:
             echo("\n".join(sites[-1].missed), err=True)

@@ -214,6 +214,7 @@ def test_a_stop_ends_a_call_that_hangs(fan: Athena, agent: Agent) -> None:
     assert time.monotonic() - begun < 40
 
 
+@pytest.mark.slow
 def test_the_time_of_an_answer_is_limited(fan: Athena, agent: Agent) -> None:
     ended = threading.Event()
 

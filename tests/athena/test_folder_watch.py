@@ -58,6 +58,7 @@ def report(news: News) -> tuple[list[str], list[str], list[str]]:
     return sorted(found.added), list(found.changed), sorted(found.deleted)
 
 
+@pytest.mark.slow
 def test_new_changed_renamed_and_deleted_files_are_indexed(athena: Athena, docs: Path) -> None:
     (docs / "a.md").write_text("# A\n\nOne.\n")
     with watched(athena, docs) as news:

@@ -18,7 +18,6 @@ from pipeline.stores.rows import other_format
 
 FILE_NAME = "athena.sqlite"
 BUSY_TIMEOUT_S = 10.0
-ERASE_AGAIN_S = 0.1
 
 _log = logging.getLogger(__name__)
 
@@ -72,13 +71,13 @@ class Database:
 
     def truncate_log(self, *, wait_s: float) -> bool:
         """Write the log back into the file and empty it; False if others still read it after `wait_s`."""
-        until = time.monotonic() + wait_s
         with self._borrow() as connection:
-            while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
-                if time.monotonic() >= until:
-                    return False
-                time.sleep(ERASE_AGAIN_S)
-        return True
+            _wait(connection, wait_s)
+            try:
+                (are_reading, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            finally:
+                _wait(connection, BUSY_TIMEOUT_S)
+        return not are_reading
 
     def erase(self, *, wait_s: float = BUSY_TIMEOUT_S) -> None:
         """Remove every byte of deleted rows from the file and its log.
@@ -229,6 +228,11 @@ def _open(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _wait(connection: sqlite3.Connection, seconds: float) -> None:
+    """Set how long each call waits for other processes."""
+    connection.execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
 
 
 def _log_ahead(connection: sqlite3.Connection) -> None:

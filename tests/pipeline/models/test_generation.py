@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.answer import Message
@@ -126,6 +126,7 @@ def test_thoughts_are_no_part_of_the_answer(kind: str, body: tuple[bytes, ...]) 
     assert (stream.text, stream.thinking) == ("B7.", "hm")
 
 
+@settings(max_examples=40)
 @given(st.lists(st.text("<>/think` aé", max_size=9), max_size=12))
 def test_splitting_thoughts_does_not_depend_on_the_pieces(pieces: list[str]) -> None:
     whole = "".join(pieces)

@@ -30,19 +30,14 @@ SENTENCES = 34  # a document: 102,000 together
 DIMENSIONS = 384
 SEARCHES = 200
 USERS = 20
-WORDS = [
-    "".join(letters)
-    for letters in product(
-        "bdfgkl", ("ara", "eno", "ilu", "oro"), ("k", "m", "n", "st", "t"), "aeiou", "lmnrst"
-    )
-]
+SYLLABLES = ("bdfgkl", ("ara", "eno", "ilu", "oro"), ("k", "m", "n", "st", "t"), "aeiou", "lmnrst")
+WORDS = ["".join(letters) for letters in product(*SYLLABLES)]
 
 
 def sentence(number: int) -> str:
     """A sentence of eight words, another one for each number."""
-    return (
-        " ".join(WORDS[(number * 7 + place * place * 3) % len(WORDS)] for place in range(8)) + f" {number}."
-    )
+    words = (WORDS[(number * 7 + place * place * 3) % len(WORDS)] for place in range(8))
+    return f"{' '.join(words)} {number}."
 
 
 def edit(folder: Path) -> None:
