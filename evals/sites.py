@@ -72,9 +72,9 @@ def measure(name: str, folder: Path, titles: Sequence[Any], questions: Sequence[
 
 def own_titles(athena: Athena) -> list[dict[str, str]]:
     """Return rows for `TITLES` pages of the index at most, at equal distances in the order of their paths."""
-    pages = sorted(athena.store.documents(), key=lambda page: page.source)
-    times = Counter(page.title.casefold() for page in pages)
-    rows = [{"title": p.title, "file": p.source} for p in pages if times[p.title.casefold()] == 1]
+    pages = sorted((page.source, page.title) for page in athena.store.documents() if page.sentences)
+    times = Counter(title.casefold() for _, title in pages)
+    rows = [{"title": title, "file": file} for file, title in pages if times[title.casefold()] == 1]
     return [rows[place * len(rows) // TITLES] for place in range(TITLES)] if len(rows) > TITLES else rows
 
 

@@ -29,7 +29,8 @@ KEPT = (
 NO_MODELS = {"ATHENA_CROSS_ENCODER": "none", "ATHENA_OLLAMA_URL": "http://127.0.0.1:9"}
 """Unless a test says otherwise, no model is downloaded, and nobody's own Ollama answers."""
 
-settings.register_profile("steady", derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+SLOW = [HealthCheck.too_slow]
+settings.register_profile("steady", derandomize=True, deadline=None, suppress_health_check=SLOW)
 settings.load_profile("steady")
 """The same examples each time, also on a busy machine; new ones: `--hypothesis-profile default`."""
 
@@ -65,10 +66,8 @@ def user_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
     with pytest.MonkeyPatch.context() as patch:
         # Browsers are found in the real cache: they are tools, not data.
-        patch.setenv(
-            "PLAYWRIGHT_BROWSERS_PATH",
-            os.environ.get("PLAYWRIGHT_BROWSERS_PATH", str(cache / "ms-playwright")),
-        )
+        browsers = os.environ.get("PLAYWRIGHT_BROWSERS_PATH", str(cache / "ms-playwright"))
+        patch.setenv("PLAYWRIGHT_BROWSERS_PATH", browsers)
         for name in USER_FOLDERS:
             patch.setenv(name, str(folder / name.removeprefix("XDG_").removesuffix("_HOME").lower()))
         for name in list(os.environ):

@@ -51,11 +51,8 @@ def can_be_lonely() -> bool:
 
 def wrapped(program: list[str], report: Path) -> list[str]:
     """Return the command that runs a program in a network of its own; the program where none can be made."""
-    return (
-        [*UNSHARE, sys.executable, "-m", "tests.lonely", str(report), *program]
-        if can_be_lonely()
-        else program
-    )
+    alone = [*UNSHARE, sys.executable, "-m", "tests.lonely", str(report), *program]
+    return alone if can_be_lonely() else program
 
 
 def noting(environment: Mapping[str, str], folder: Path) -> dict[str, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import Literal
 
 from pipeline.answer import Citation, Passage
@@ -150,12 +150,8 @@ def _piece(text: str, start: int, end: int) -> list[Piece]:
     if first >= last:
         return []
     code = _code_spans(text[first:last])
-    numbers = [
-        number
-        for match in MARKER.finditer(text[first:last])
-        if not _inside(match.start(), code)
-        for number in _numbers(match[1])
-    ]
+    found = (match for match in MARKER.finditer(text[first:last]) if not _inside(match.start(), code))
+    numbers = chain.from_iterable(_numbers(match[1]) for match in found)
     return [Piece(first, last, tuple(dict.fromkeys(numbers)))]
 
 

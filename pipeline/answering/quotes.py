@@ -33,7 +33,6 @@ MOST_SHOWN = 3
 CLOSEST_SHOWN = 2  # where the documents may not answer
 READ = 3  # quotes that the cross-encoder reads
 READ_WEIGHT = 0.4  # of its logit, beside the logarithm of a quote's chance
-MARKUP = re.compile(r"<[^>]*>|\{%[^%]*%\}|\{\{[^}]*\}\}|\{:[^}]*\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +73,8 @@ class Span:
     def overlaps(self, other: Span) -> bool:
         """Tell whether both have a leaf, or a block, in common."""
         last, first = max(self.last, self.block.last), min(other.first, other.block.first)
-        return (
-            self.found is other.found
-            and self.block.first <= max(other.last, other.block.last)
-            and first <= last
-        )
+        begins_before = self.block.first <= max(other.last, other.block.last)
+        return self.found is other.found and begins_before and first <= last
 
 
 def choose_quotes(
@@ -133,10 +129,9 @@ def _spans(found: PassageLeaves, chances: Floats) -> Iterator[Span]:
 
 
 def _has_words(found: PassageLeaves, block: Block) -> bool:
-    """Tell whether a block has more than tags and directives of a site generator."""
-    return any(
-        re.search(r"\w", MARKUP.sub("", leaf.text)) for leaf in found.leaves[block.first : block.last + 1]
-    )
+    """Tell whether readers see words of a block."""
+    leaves = found.leaves[block.first : block.last + 1]
+    return any(re.search(r"\w", leaf.metadata.get("shown", leaf.text)) for leaf in leaves)
 
 
 def _part(found: PassageLeaves, block: Block, chances: Floats) -> Span:
@@ -167,18 +162,12 @@ def _chosen(spans: Sequence[Span], limit: int) -> list[Span]:
 
 def _reread(chosen: Sequence[Span], question: str, cross_encoder: CrossEncoder) -> list[Span]:
     """Order the first spans by chance and a cross-encoder's score of the text around the best leaf."""
-    head = chosen[:READ]
-    windows = [
-        best_window(replace(span.found.passage, sentences=(ScoredNode(span.found.leaves[span.best], 0.0),)))
-        for span in head
-    ]
-    logits = cross_encoder.score(question, windows)
-    scores = [
-        math.log(max(span.chance, 1e-9)) + READ_WEIGHT * logit
-        for span, logit in zip(head, logits, strict=True)
-    ]
-    order = sorted(range(len(head)), key=lambda place: -scores[place])
-    return [*(head[place] for place in order), *chosen[READ:]]
+    head = [*chosen[:READ]]
+    best = [(span.found.passage, ScoredNode(span.found.leaves[span.best], 0.0)) for span in head]
+    windows = [best_window(replace(passage, sentences=(leaf,))) for passage, leaf in best]
+    logits = dict(zip(map(id, head), cross_encoder.score(question, windows), strict=True))
+    head.sort(key=lambda span: -math.log(max(span.chance, 1e-9)) - READ_WEIGHT * logits[id(span)])
+    return [*head, *chosen[READ:]]
 
 
 def _shown(chosen: Sequence[Span]) -> int:

@@ -79,11 +79,8 @@ def test_a_connection_is_tried_by_a_word(athena: Athena) -> None:
 
 def test_a_wrong_key_is_told_and_not_shown(athena: Athena) -> None:
     with OpenAIServer(key="right") as server:
-        changes = {
-            "openai_base_url": server.base_url,
-            "openai_api_key": "sk-wrong-99",
-            "llm": "openai/small-chat",
-        }
+        changes = {"openai_base_url": server.base_url, "openai_api_key": "sk-wrong-99"}
+        changes["llm"] = "openai/small-chat"
         with pytest.raises(ModelError, match="refused the key") as caught:
             try_connection(drafted(athena.settings, changes))
     assert "sk-wrong-99" not in str(caught.value)

@@ -81,11 +81,8 @@ def test_the_report_is_what_the_stored_turns_say(athena: Athena, server: OllamaS
     athena.use(athena.settings.model_copy(update={"llm": "none"}))
     athena.ask(QUESTION)
     athena.ask("Who won the football cup final?")
-    stored = [
-        turn.answer
-        for info in athena.conversations.list()
-        for turn in athena.conversations.get(info.id).turns
-    ]
+    kept = athena.conversations
+    stored = [turn.answer for info in kept.list() for turn in kept.get(info.id).turns]
     by_model = usage(athena.conversations, "model")
     total = by_model["total"]
     assert (total.turns, total.answers, total.abstentions, total.tokens_in) == (4, 3, 1, 800)

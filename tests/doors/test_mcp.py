@@ -72,10 +72,8 @@ def test_every_tool_is_listed_with_its_effect_and_can_be_called(athena: Athena) 
         assert listed.keys() == TOOLS
         hints = {name: tool.annotations for name, tool in listed.items()}
         assert {name for name, hint in hints.items() if hint and hint.destructive_hint} == {"forget"}
-        assert {name for name, hint in hints.items() if hint and not hint.read_only_hint} == {
-            "remember",
-            "forget",
-        }
+        writing = {name for name, hint in hints.items() if hint and not hint.read_only_hint}
+        assert writing == {"remember", "forget"}
         assert all(tool.description and tool.output_schema for tool in listed.values())
         found = await get(client, "search", query="What feeds the cabin fan?", limit="3", path="systems")
         assert found["answerable"]["verdict"] == "answered"

@@ -43,11 +43,8 @@ def test_only_judged_questions_are_asked(beir: Path, tmp_path: Path) -> None:
 def test_the_scores_of_a_ranking_by_hand() -> None:
     # nDCG: the one relevant document at rank 2: 1 / log2(3) = .6309
     found = scores_of(["d2", "d1"], {"d1": 1})
-    assert (found["nDCG@10"], found["Recall@5"], found["MRR@10"]) == (
-        pytest.approx(0.63093, abs=1e-5),
-        1,
-        0.5,
-    )
+    assert found["nDCG@10"] == pytest.approx(0.63093, abs=1e-5)
+    assert (found["Recall@5"], found["MRR@10"]) == (1, 0.5)
     # rank 1 of two relevant ones: 1 / (1 + .6309) = .6131
     found = scores_of(["d2", "x", "d3"], {"d2": 1, "d9": 1})
     assert found["nDCG@10"] == pytest.approx(0.61315, abs=1e-5)

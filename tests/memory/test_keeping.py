@@ -17,10 +17,7 @@ from tests.contracts.memories import adding, memory
 from tests.memory.conftest import Clock, reply, say, stated, with_model, with_preset
 from tests.memory.fake_memories import FakeEncoder, FakeMemories
 
-ROME, BONN = (
-    stated("I live in Rome", "user", "home", "Rome"),
-    stated("I live in Bonn", "user", "home", "Bonn"),
-)
+ROME, BONN = (stated(f"I live in {town}", "user", "home", town) for town in ("Rome", "Bonn"))
 
 
 def test_without_a_model_only_what_is_asked_for_is_kept_word_for_word(mine: UserMemory) -> None:

@@ -65,7 +65,7 @@ LINES = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines=st.lists(LINES, max_size=4))
 def test_whatever_is_typed_is_answered(lines: list[str]) -> None:
     game = Game.start("ln2-tank")

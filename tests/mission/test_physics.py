@@ -143,7 +143,7 @@ def test_gas_is_neither_made_nor_lost(changed: Change, start: dict[str, float]) 
 
 
 @pytest.mark.slow
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     off=st.sets(st.sampled_from(["ECS-CO2-A", "ECS-LN2-T1", "ECS-HX-1", "ECS-FAN-1", "EPS-INV-1"])),
     mode=st.sampled_from(["CYCLE", "BAKE"]),

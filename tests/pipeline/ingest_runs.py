@@ -78,10 +78,8 @@ def findings(store: DocumentStore, encoder: FakeEncoder, questions: list[str]) -
     found: list[object] = []
     for question in questions:
         response = store.search(SearchRequest(question, encoder.encode_query(question), 10_000))
-        words, dense = (
-            (response.bm25_sections, response.bm25_sentences),
-            (response.dense_sections, response.dense_sentences),
-        )
+        words = (response.bm25_sections, response.bm25_sentences)
+        dense = (response.dense_sections, response.dense_sentences)
         found.append([sorted((hit.node_id, hit.section_id) for hit in hits) for hits in words])
         found.append(
             [sorted((hit.node_id, hit.section_id, round(hit.score, 4)) for hit in hits) for hits in dense]

@@ -123,10 +123,8 @@ def test_with_a_model_the_verdict_only_warns(new_chat: NewChat) -> None:
 
 
 def test_an_answer_of_which_most_is_in_no_source_is_warned_of(new_chat: NewChat) -> None:
-    known, invented = (
-        "The fan hums at 4000 rpm.",
-        "Bananas grow in warm countries. Camels rarely drink coffee.",
-    )
+    known = "The fan hums at 4000 rpm."
+    invented = "Bananas grow in warm countries. Camels rarely drink coffee."
     for text, verdict in ((f"{known} Bananas are a fruit.", "answered"), (f"{known} {invented}", "closest")):
         answer = new_chat(llm=FakeLLM([text])).answer("The LN2 tank shows OFFLINE, what do I check?")
         assert (answer.verdict, MAY_NOT_ANSWER in answer.notices) == (verdict, verdict == "closest")
@@ -253,10 +251,8 @@ def test_a_message_that_asks_two_things_is_searched_for_twice(new_chat: NewChat)
     chat.answer(QUESTION)
     events = chat.ask("and the fan again; also the antenna?")
     (found,) = [event.retrieval for event in events if isinstance(event, SourcesFound)]
-    assert {passage.section.metadata["source"] for passage in found.passages[:2]} == {
-        "systems/ecs.md",
-        "comms.md",
-    }
+    first = {passage.section.metadata["source"] for passage in found.passages[:2]}
+    assert first == {"systems/ecs.md", "comms.md"}
 
 
 def test_with_hyde_the_first_message_is_searched_for_with_a_hypothesis(

@@ -110,7 +110,7 @@ PIECES, OPENINGS = json.loads(Path(__file__).with_name("pieces.json").read_text(
 """Parts of marks, and openings that are never closed."""
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join), st.sampled_from([".md", ".mdx"]))
 def test_a_mask_has_the_text_s_length_lines_and_letters(text: str, suffix: str) -> None:
     masked = mask(text, suffix=suffix)

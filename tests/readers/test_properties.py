@@ -32,14 +32,14 @@ def test_the_manuals(path: Path) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow])
 @example("- ```\n{: .n}\n", 254)
 @given(MARKDOWN, st.sampled_from([1, 5, 254]))
 def test_markdown_of_any_shape(text: str, max_tokens: int) -> None:
     check_properties(text, max_tokens=max_tokens)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(alphabet=st.characters(exclude_categories=()), max_size=300))
 def test_any_text_at_all(text: str) -> None:
     """Lone surrogates and NUL included."""

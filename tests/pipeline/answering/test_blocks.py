@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pipeline.answering.blocks import Block, PassageLeaves, blocks_of
+from pipeline.answering.blocks import PassageLeaves, blocks_of
 from tests.pipeline.answering.leaves import passage_of
 
 STEPS = "Do this in order:\n\n1. Open the locker.\n2. Load it.\n   ```\n   load\n   ```\n3. Close it."
@@ -24,10 +24,6 @@ def texts(found: PassageLeaves) -> list[str]:
 
 def _text(found: PassageLeaves, first: int, last: int) -> str:
     return found.text(*found.span(first, last))
-
-
-def last_block(found: PassageLeaves) -> Block:
-    return blocks_of(found)[-1]
 
 
 def test_each_block_stands_with_what_introduces_it() -> None:

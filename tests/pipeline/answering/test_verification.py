@@ -70,10 +70,8 @@ def test_sentences_are_cited_as_they_arrive(manual: EmbeddedStore) -> None:
 
 def test_the_same_text_in_pieces_has_the_same_citations(manual: EmbeddedStore) -> None:
     text = "1. The fan hums at 4000 rpm.\n2. It shows OFFLINE when broken.\n\n```\nset FAN ON\n```\nDone?"
-    whole, pieces = (
-        cited(manual, text),
-        CitedAnswer(sources(manual, "Cabin fan", "Oxygen tank"), file_hashes={}),
-    )
+    whole = cited(manual, text)
+    pieces = CitedAnswer(sources(manual, "Cabin fan", "Oxygen tank"), file_hashes={})
     for character in text:
         pieces.add(character)
     pieces.finish()

@@ -98,7 +98,7 @@ def test_a_file_is_removed_by_its_path(folder: Path) -> None:
 NAMES = st.text(alphabet=st.sampled_from(list("aB./\\: é\n")), min_size=1, max_size=12)
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(NAMES, min_size=1, max_size=4, unique=True))
 def test_no_name_leads_out_of_the_folder(tmp_path: Path, names: list[str]) -> None:
     folder = tmp_path / "in" / "uploads"

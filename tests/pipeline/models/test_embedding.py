@@ -55,7 +55,7 @@ def _companies(draw: st.DrawFn) -> tuple[list[str], list[list[int]]]:
     return texts, [order[begin:end] for begin, end in itertools.pairwise(cuts)]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(companies=_companies())
 def test_same_text_same_vector_whatever_the_company(
     encoder: OnnxEncoder, companies: tuple[list[str], list[list[int]]]

@@ -31,10 +31,8 @@ def test_what_answers_is_marked_stronger_than_the_rest_of_its_quote() -> None:
 
 
 def test_marks_move_with_their_passage() -> None:
-    assert marked(opened(3), "# New\n\nFirst.\n\n" + made.MANUAL)[0] == (
-        "answer",
-        "The cell then carries 2 kW.",
-    )
+    [first, *_] = marked(opened(3), "# New\n\nFirst.\n\n" + made.MANUAL)
+    assert first == ("answer", "The cell then carries 2 kW.")
 
 
 def test_of_a_passage_that_is_gone_nothing_is_marked() -> None:
