@@ -18,8 +18,7 @@ from pipeline.answering.citations import citation_of
 from pipeline.answering.sentence_scores import Floats, sentence_chances, sentence_signals
 from pipeline.finding.merging import join_introductions
 from pipeline.finding.names import is_title
-from pipeline.finding.passages import passage_leaves
-from pipeline.finding.reranking import best_window
+from pipeline.finding.passages import best_window, passage_leaves
 from pipeline.models.base import CrossEncoder
 from pipeline.nodes import Node, ScoredNode
 from pipeline.stores.base import DocumentStore

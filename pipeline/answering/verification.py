@@ -16,8 +16,8 @@ import numpy as np
 from pipeline.analysis import analyse, content_terms, leaf_terms
 from pipeline.answer import Passage
 from pipeline.answering.literals import Literals, literals_of, missing_names, missing_numbers
+from pipeline.finding.fusion import sigmoid
 from pipeline.finding.passages import passage_leaves
-from pipeline.finding.verdict import sigmoid
 from pipeline.models.base import Encoder
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore, Vector

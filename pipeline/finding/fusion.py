@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pipeline.stores.base import Hit, SearchResponse
 
@@ -74,6 +77,11 @@ def relative_scores(scores: Mapping[str, float]) -> dict[str, float]:
     """Scale to 0..1 by the minimum and maximum; where all are equal, all are 1."""
     low, high = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
     return {node_id: (score - low) / (high - low) if high > low else 1.0 for node_id, score in scores.items()}
+
+
+def sigmoid(logits: float | NDArray[Any]) -> NDArray[np.float64]:
+    """Logits as 0..1; those beyond 60 are 0 or 1 to any precision that is shown."""
+    return np.asarray(1 / (1 + np.exp(-np.clip(logits, -60, 60))))
 
 
 def _fuse(

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import chain, zip_longest
 from typing import Any
 
+from pipeline.analysis import PATH_SEPARATOR
 from pipeline.answer import Passage, Retrieval
 from pipeline.finding.fusion import Fused
 from pipeline.finding.merging import is_merged
@@ -20,6 +21,7 @@ from readers.dialects import display, title_key
 SHORT = 1500  # characters of a section that stands whole in a prompt
 MARK_TOKENS = 24  # of the lines around a source in a prompt
 MOST_LEAVES = 16  # sentences found in a section that are read
+WINDOW_WORDS, LEAD_WORDS = 70, 15  # of a passage, as in training; about a sentence before the best one
 LOOKED_AT = 100  # sections of the ranking among which names and versions are looked for
 
 
@@ -111,6 +113,22 @@ def prompt_text(passage: Passage) -> str:
             pieces.append(display(text[max(start, last) : end]).strip())
             last = end
     return "\n\n".join([*pieces, *(["…"] if last < len(text) else [])])
+
+
+def best_window(passage: Passage) -> str:
+    """Return a passage's headings, and at most `WINDOW_WORDS` words of its text around its best sentence.
+
+    `LEAD_WORDS` stand before the sentence, more at the end of the text; a table's header goes with its rows.
+    """
+    section = passage.section
+    best = passage.sentences[0].node if passage.sentences else section
+    at = best.start_char_idx - section.start_char_idx
+    before, after = section.text[:at].split(), section.text[at:].split()
+    first = max(0, len(before) - max(LEAD_WORDS, WINDOW_WORDS - len(after)))
+    window = " ".join([*before[first:], *after][:WINDOW_WORDS])
+    header = " ".join(best.metadata.get("header", "").split())
+    headed = window if header in window else f"{header}\n{window}"
+    return f"{PATH_SEPARATOR.join(best.metadata['heading_path'])}\n\n{headed}"
 
 
 def select(step: Step, passages: Sequence[Passage], count: CountTokens) -> list[Passage]:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 
-from pipeline.analysis import PATH_SEPARATOR
 from pipeline.answer import Passage
 from pipeline.errors import ModelError
-from pipeline.finding.fusion import relative_scores
-from pipeline.finding.verdict import sigmoid
+from pipeline.finding.fusion import relative_scores, sigmoid
+from pipeline.finding.passages import best_window
 from pipeline.models.base import CrossEncoder
 from pipeline.steps.records import STOPPED, Step
 
 READ_PASSAGES = 5  # ten were no better (docs/decisions/relevance.md)
 WEIGHT, SURE = 0.2, 0.1  # the cross-encoder's share; a third of it if the first passage leads by `SURE`
-WINDOW_WORDS, LEAD_WORDS = 70, 15  # of a passage, as in training; about a sentence before the best one
 
 
 def rerank(
@@ -52,19 +50,3 @@ def rerank(
     ]
     step.data |= {"model": cross_encoder.name, "after": after}
     return ordered
-
-
-def best_window(passage: Passage) -> str:
-    """Return a passage's headings, and at most `WINDOW_WORDS` words of its text around its best sentence.
-
-    `LEAD_WORDS` stand before the sentence, more at the end of the text; a table's header goes with its rows.
-    """
-    section = passage.section
-    best = passage.sentences[0].node if passage.sentences else section
-    at = best.start_char_idx - section.start_char_idx
-    before, after = section.text[:at].split(), section.text[at:].split()
-    first = max(0, len(before) - max(LEAD_WORDS, WINDOW_WORDS - len(after)))
-    window = " ".join([*before[first:], *after][:WINDOW_WORDS])
-    header = " ".join(best.metadata.get("header", "").split())
-    headed = window if header in window else f"{header}\n{window}"
-    return f"{PATH_SEPARATOR.join(best.metadata['heading_path'])}\n\n{headed}"

@@ -8,13 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from pipeline.analysis import content_terms, share
 from pipeline.answer import Answerability, Passage
+from pipeline.finding.fusion import sigmoid
 from pipeline.finding.names import coverage, is_named, is_title, names
 from pipeline.stores.base import SearchResponse
 
@@ -106,8 +103,3 @@ def signals(
         "known": 1 - share(content_terms(question), unknown),
         "index_size": math.log(min(max(sentences, FEWEST), MOST), MOST),
     }
-
-
-def sigmoid(logits: float | NDArray[Any]) -> NDArray[np.float64]:
-    """Logits as 0..1; those beyond 60 are 0 or 1 to any precision that is shown."""
-    return np.asarray(1 / (1 + np.exp(-np.clip(logits, -60, 60))))

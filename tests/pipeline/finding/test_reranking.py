@@ -9,7 +9,8 @@ from collections.abc import Sequence
 import pytest
 
 from pipeline.answer import Passage
-from pipeline.finding.reranking import LEAD_WORDS, READ_PASSAGES, WINDOW_WORDS, best_window, rerank
+from pipeline.finding.passages import LEAD_WORDS, WINDOW_WORDS, best_window
+from pipeline.finding.reranking import READ_PASSAGES, rerank
 from pipeline.steps.records import Step
 from tests.fakes import FakeCrossEncoder
 from tests.pipeline.passages import ids, make_passage
