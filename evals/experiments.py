@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
 OURS = Path(__file__).parent / "data" / "experiments"
 RESULTS = Path("evals/results")
 SPLITTER = "splitter"
-
-Say = Callable[[str], None]
 
 
 class _Record(BaseModel):
@@ -105,7 +104,8 @@ class ExperimentResult(_Record):
     @property
     def stem(self) -> str:
         """The name of its files, without the ending."""
-        return "-".join([self.experiment, *(self.llm.split("/") if self.llm != "none" else ())])
+        name = f"{self.experiment}-{self.llm}".removesuffix("-none")
+        return re.sub(r"[^\w.-]", "-", name)
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
@@ -140,7 +140,7 @@ def run(
     *,
     results: Path,
     flags: Mapping[str, Any],
-    say: Say | None = None,
+    say: Callable[[str], None] | None = None,
     report: Bars | None = None,
 ) -> ExperimentResult:
     """Run the configurations without a result, and return all that have one.

@@ -113,9 +113,9 @@ def test_configurations_are_compared_with_the_first(tmp_path: Path) -> None:
     written = page([found], ["A.svg"])
     assert "| large | 0.900 [0.70, 1.00] ▲ | 3 |" in written
     assert load_experiment("A").conclusion in written
-    by_model = found.model_copy(update={"llm": "ollama/small"})
+    by_model = found.model_copy(update={"llm": "ollama/small:1b"})
     assert page([found, by_model], ["A.svg", "B.svg"]).count(load_experiment("A").conclusion) == 1
-    assert (found.stem, by_model.stem) == ("A", "A-ollama-small")
+    assert (found.stem, by_model.stem) == ("A", "A-ollama-small-1b")
     pytest.importorskip("matplotlib")
     assert "large" in draw(found, tmp_path).read_text(encoding="utf-8")
 
