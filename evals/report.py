@@ -55,7 +55,7 @@ def page(results: Sequence[ExperimentResult], pictures: Sequence[str]) -> str:
             f"![{experiment.title}]({picture})\n",
             f"{conclusion}{_missing(experiment, result)}\n",
         ]
-    return "\n".join(parts)
+    return "\n".join(filter(str.strip, parts))
 
 
 def _missing(experiment: Experiment, result: ExperimentResult) -> str:
