@@ -161,12 +161,12 @@ def _chosen(spans: Sequence[Span], limit: int) -> list[Span]:
 
 def _reread(chosen: Sequence[Span], question: str, cross_encoder: CrossEncoder) -> list[Span]:
     """Order the first spans by chance and a cross-encoder's score of the text around the best leaf."""
-    head = [*chosen[:READ]]
+    head = chosen[:READ]
     best = [(span.found.passage, ScoredNode(span.found.leaves[span.best], 0.0)) for span in head]
     windows = [best_window(replace(passage, sentences=(leaf,))) for passage, leaf in best]
-    logits = dict(zip(map(id, head), cross_encoder.score(question, windows), strict=True))
-    head.sort(key=lambda span: -math.log(max(span.chance, 1e-9)) - READ_WEIGHT * logits[id(span)])
-    return [*head, *chosen[READ:]]
+    read = [*zip(head, cross_encoder.score(question, windows), strict=True)]
+    read.sort(key=lambda one: -math.log(max(one[0].chance, 1e-9)) - READ_WEIGHT * one[1])
+    return [*(span for span, _ in read), *chosen[READ:]]
 
 
 def _shown(chosen: Sequence[Span]) -> int:
