@@ -23,7 +23,7 @@ from readers.dialects import display, title_key
 if TYPE_CHECKING:
     from pipeline.nodes import Node
 
-ANALYSER_VERSION = 6
+ANALYSER_VERSION = 7
 """Increase it with every change of the terms of a node: embedded indexes of words are made anew.
 Servers store the terms: increase `pipeline.stores.base.FORMAT`, too."""
 
@@ -62,6 +62,14 @@ _SPACED_CODE = re.compile(r"([A-Z](?<![\w.'’-].)[A-Z]{0,3}+) ([0-9]{2,4}+)(?![
 _VERSION = re.compile(r"v(\d[\d.]*)")
 SYMBOLS = re.compile(r"[-$&|=!<>:?%^~+*/]{2,}[\w-]*|\$_")
 _OPTION = re.compile(r"--[^\W\d_][\w-]*")
+_NAMED = re.compile(r"\d|^\W+_?$")  # digits, or symbols alone
+_MAYBE = re.compile(rf"\d|[^\0-\x7f]|{SYMBOLS.pattern}")  # every text with a name has one of these
+_LONG_CODE = re.compile(r"[a-z]+\d{3,}|0x[\da-f]+")  # KB5034441, 0x80070005
+SECTION_REFERENCE = re.compile(
+    r"(?i)(?:§ ?|\b(?:section|chapter|article|abschnitt|kapitel|artikel|chapitre|secci[oó]n|cap[ií]tulo) )"
+    r"(\d{1,9}(?:\.\d{1,9})*)"
+)
+_NUMBER = re.compile(r"(\d{1,9})[.:)]*(?: |$)")  # that a heading begins with
 _DOUBLED = frozenset({"&&", "||", "??", "==", "===", "<<", ">>", "::", "$$"})
 """Symbols that are names although they repeat one character, as Markdown's rules and underlines do."""
 _BOUNDS = frozenset(" \t\r\n`'\"(),;|[]")
@@ -109,7 +117,8 @@ def analyse_query(question: str, languages: Sequence[str] = ("en",)) -> list[str
 def lexical_terms(text: str, metadata: Mapping[str, Any]) -> str:
     """Return a node's terms, separated by blanks: headings, names of the page, table header and text.
 
-    A page's first section also has one term for each of the page's names as a whole, `=` and `title_key`.
+    A section also has a term for each name that its headings begin with (`#e-112`), and a page's first
+    section one for each of the page's names as a whole, `=` and `title_key`.
     """
     language = metadata.get("language", "en")
     aliases: Sequence[str] = metadata.get("aliases", ())
@@ -117,6 +126,8 @@ def lexical_terms(text: str, metadata: Mapping[str, Any]) -> str:
     terms = [*_analysed(names, language), *_analysed(metadata.get("keywords", ""), language)]
     terms += _analysed(display(metadata.get("header", "")), language)
     terms += analyse(display(metadata.get("shown", text)) or text, language)
+    if "order" in metadata:
+        terms += {f"#{name}": None for name in sorted(opening_names(metadata["heading_path"]))}
     if metadata.get("order") == 0:
         terms += {f"={title_key(name)}": None for name in (metadata.get("title", ""), *aliases)}
     return " ".join(terms)
@@ -209,6 +220,37 @@ def share(wanted: Collection[str], present: Collection[str]) -> float:
 def text_terms(text: str, language: str = "en") -> frozenset[str]:
     """The different terms of a text, cached: those of an index are read again and again."""
     return frozenset(analyse(text, language))
+
+
+@lru_cache(maxsize=4096)
+def names(text: str) -> frozenset[str]:
+    """Return the exact names in a text, by the shape of its terms: 2.2.1, 2024-01-06, C-112, --top-k, $?."""
+    terms = text_terms(text, "en") if _MAYBE.search(text) else ()
+    found = (
+        term
+        for term in terms
+        if (_LONG_CODE.fullmatch(term) if term.isalnum() else term.startswith("--") or _NAMED.search(term))
+    )
+    return frozenset(re.sub(r"^v(?=\d)", "", term) for term in found)
+
+
+def asked_names(question: str) -> frozenset[str]:
+    """Return the names of a question, and numbers of sections: "section 7" has "§7", which is no term."""
+    numbers = (f"§{number}" for number in SECTION_REFERENCE.findall(question) if number.isdigit())
+    return names(question).union(numbers)
+
+
+@lru_cache(maxsize=4096)
+def heading_names(heading: str) -> frozenset[str]:
+    """Return the names in a heading; "7. Belts" has "§7", too."""
+    number = _NUMBER.match(heading)
+    return asked_names(heading) | ({f"§{number[1]}"} if number else set())
+
+
+def opening_names(headings: Sequence[str]) -> frozenset[str]:
+    """Return the names that headings begin with."""
+    first = [SECTION_REFERENCE.match(heading) or re.match(r"\S*", heading) for heading in headings]
+    return frozenset(name for found in first if found for name in heading_names(found[0]))
 
 
 def leaf_terms(leaf: Node) -> frozenset[str]:

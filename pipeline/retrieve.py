@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.analysis import content_terms
+from pipeline.analysis import content_terms, names
 from pipeline.answer import Answerability, Passage, Retrieval
 from pipeline.finding import fusion
 from pipeline.finding.fusion import LISTS
 from pipeline.finding.merging import merge_up
-from pipeline.finding.names import names, names_first, with_linked
+from pipeline.finding.names import names_first, with_linked
 from pipeline.finding.passages import fetch_sections, fetched, gather, select
 from pipeline.finding.reranking import READ_PASSAGES, rerank
 from pipeline.finding.spelling import corrected, is_misspelt

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from math import inf
 from typing import Any, TypeVar
 
-from pipeline.analysis import SYMBOLS, content_terms, leaf_terms, share, text_terms
+from pipeline.analysis import (
+    SECTION_REFERENCE,
+    asked_names,
+    content_terms,
+    heading_names,
+    leaf_terms,
+    names,
+    opening_names,
+    share,
+    text_terms,
+)
 from pipeline.answer import Passage
 from pipeline.nodes import Node
 from pipeline.stores.base import DocumentStore, SearchRequest
@@ -25,41 +34,8 @@ LINKING_PASSAGES = 5  # passages whose sentences are read for codes
 LEAST_COVERAGE = 0.5  # of the question's content words, in a sentence that names a code
 MOST_CODES = 3  # of one sentence: a list may name forty procedures
 CANDIDATES = 20  # sections that the search for the codes returns
-_NAMED = re.compile(r"\d|^\W+_?$")  # digits, or symbols alone
-_MAYBE = re.compile(rf"\d|[^\0-\x7f]|{SYMBOLS.pattern}")  # every text with a name has one of these
-_CODE = re.compile(r"[a-z]+\d{3,}|0x[\da-f]+")  # KB5034441, 0x80070005
-_REFERENCE = re.compile(
-    r"(?i)(?:§ ?|\b(?:section|chapter|article|abschnitt|kapitel|artikel|chapitre|secci[oó]n|cap[ií]tulo) )"
-    r"(\d{1,9}(?:\.\d{1,9})*)"
-)
-_NUMBER = re.compile(r"(\d{1,9})[.:)]*(?: |$)")  # that a heading begins with
 _VERSION = re.compile(r"(?i)(?<![\w.])(?:v(?:ersion[ -]?)?\d{1,9}|\d{1,9}(?=\.))(?:\.(?:\d{1,9}|x))*")
 _NUMBERS = re.compile(r"\d{1,9}(?:\.(?:\d{1,9}|x\b))*", re.IGNORECASE)
-
-
-@lru_cache(maxsize=4096)
-def names(text: str) -> frozenset[str]:
-    """Return the exact names in a text, by the shape of its terms: 2.2.1, 2024-01-06, C-112, --top-k, $?."""
-    terms = text_terms(text, "en") if _MAYBE.search(text) else ()
-    found = (
-        term
-        for term in terms
-        if (_CODE.fullmatch(term) if term.isalnum() else term.startswith("--") or _NAMED.search(term))
-    )
-    return frozenset(re.sub(r"^v(?=\d)", "", term) for term in found)
-
-
-def asked_names(question: str) -> frozenset[str]:
-    """Return the names of a question, and numbers of sections: "section 7" has "§7", which is no term."""
-    numbers = (f"§{number}" for number in _REFERENCE.findall(question) if number.isdigit())
-    return names(question).union(numbers)
-
-
-@lru_cache(maxsize=4096)
-def heading_names(heading: str) -> frozenset[str]:
-    """Return the names in a heading; "7. Belts" has "§7", too."""
-    number = _NUMBER.match(heading)
-    return asked_names(heading) | ({f"§{number[1]}"} if number else set())
 
 
 def is_title(question: str, section: Node) -> bool:
@@ -72,12 +48,6 @@ def is_title(question: str, section: Node) -> bool:
 def is_named(question: str, section: Node) -> bool:
     """Whether the question has names, and the section's own heading has all of them."""
     return _nearness(section.metadata, asked_names(question)) == 1
-
-
-def opening_names(headings: Sequence[str]) -> frozenset[str]:
-    """Return the names that headings begin with."""
-    first = [_REFERENCE.match(heading) or re.match(r"\S*", heading) for heading in headings]
-    return frozenset(name for found in first if found for name in heading_names(found[0]))
 
 
 def names_first(items: Sequence[Item], sections: Sequence[Node], question: str) -> list[Item]:
@@ -114,7 +84,7 @@ def _by_name(sections: Sequence[Node], question: str, wanted: frozenset[str]) ->
     if len(own) > MOST_NAMED:
         return [NOWHERE] * len(sections)
     best = 0.0
-    if own and all(map(_NUMBERS.fullmatch, wanted)) and not _REFERENCE.search(question):
+    if own and all(map(_NUMBERS.fullmatch, wanted)) and not SECTION_REFERENCE.search(question):
         rivals = (one for one, near in zip(sections, nearness, strict=True) if near == NOWHERE)
         best = max((coverage(question, one) for one in rivals if wanted <= names(one.text)), default=0.0)
     for place in own:
@@ -192,6 +162,8 @@ def with_linked(
         covered = share(terms, leaf_terms(node))
         for code in found[:MOST_CODES] if covered >= LEAST_COVERAGE else ():
             scores[code] = max(score * covered, scores.get(code, 0.0))
+    unknown = store.lacking([f"#{code}" for code in scores])  # no heading begins with it
+    scores = {code: score for code, score in scores.items() if f"#{code}" not in unknown}
     if not scores:  # "section 2.2.1" is that section alone
         own = passages[0].section.metadata["heading_path"][-1:] if passages else []
         is_alone = bool(asked) and asked <= opening_names(own)

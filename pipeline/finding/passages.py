@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from itertools import chain, zip_longest
 from typing import Any
 
-from pipeline.analysis import PATH_SEPARATOR
+from pipeline.analysis import PATH_SEPARATOR, asked_names
 from pipeline.answer import Passage, Retrieval
 from pipeline.finding.fusion import Fused
 from pipeline.finding.merging import is_merged
-from pipeline.finding.names import asked_names, names_first
+from pipeline.finding.names import names_first
 from pipeline.models.tokens import CountTokens
 from pipeline.nodes import Node, ScoredNode, StoredNode
 from pipeline.options import NO_BUDGET

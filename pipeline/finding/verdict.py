@@ -9,10 +9,10 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from pipeline.analysis import content_terms, share
+from pipeline.analysis import content_terms, names, share
 from pipeline.answer import Answerability, Passage
 from pipeline.finding.fusion import sigmoid
-from pipeline.finding.names import coverage, is_named, is_title, names
+from pipeline.finding.names import coverage, is_named, is_title
 from pipeline.stores.base import SearchResponse
 
 READ_PASSAGES = 3  # an answer is nearly always in the first three passages, or nowhere

@@ -250,7 +250,7 @@ def whole_metadata(own: str, above: Mapping[str, Any]) -> dict[str, Any]:
 
 # -- what an index was made with ------------------------------------------------------------------------
 
-FORMAT = 9
+FORMAT = 10
 """Rises when the same files would make other documents or ids; the recipe of embedding has a number of its
 own, `pipeline.analysis.EMBEDDING_RECIPE`."""
 

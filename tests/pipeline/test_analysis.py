@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.analysis import MAX_TERM_CHARACTERS, analyse, analyse_query, embedding_text, lexical_terms
+from pipeline.analysis import (
+    MAX_TERM_CHARACTERS,
+    analyse,
+    analyse_query,
+    asked_names,
+    embedding_text,
+    lexical_terms,
+)
 from pipeline.nodes import StoredNode
 
 
@@ -66,6 +73,30 @@ def test_a_first_section_has_a_term_for_each_name_of_its_page() -> None:
     metadata = {"title": "Cold Tank", "heading_path": ["Cold Tank"], "aliases": ["T-1"], "order": 0}
     assert {"=coldtank", "=t1"} <= set(lexical_terms("Text.", metadata).split())
     assert "=coldtank" not in lexical_terms("Text.", {**metadata, "order": 1}).split()
+
+
+def test_a_section_has_a_term_for_each_name_that_its_headings_begin_with() -> None:
+    metadata = {"heading_path": ["Pump", "7. Alarm C-105", "E-112: Stopped by C-9"], "order": 2}
+    assert {t for t in lexical_terms("Text.", metadata).split() if t[0] == "#"} == {"#e-112", "#§7"}
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("What does section 2.2.1 say?", {"2.2.1"}),
+        ("what did we do on 2024-01-06", {"2024-01-06"}),
+        ("alarm C-112, C 113 and E0382", {"c-112", "c-113", "e-0382"}),
+        ("KB5034441 says 0x80070005", {"kb5034441", "0x80070005"}),
+        ("what does section 7 say, or Kapitel 4 or §9", {"§7", "§4", "§9"}),
+        ("is --Frozen-lockfile the default", {"--frozen-lockfile"}),
+        ("what is $? for", {"$?"}),
+        ("new in v3.5 or 2.x", {"3.5", "2.x"}),
+        ("the well-known tank of 2024, 3 bars", set()),
+        ("a -- b - c… & d?", set()),
+    ],
+)
+def test_names_are_told_by_their_shape(text: str, found: set[str]) -> None:
+    assert asked_names(text) == found
 
 
 def test_what_is_shown_is_indexed_and_names_of_the_page_with_it() -> None:

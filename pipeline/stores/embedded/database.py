@@ -71,24 +71,20 @@ class Database:
 
     def truncate_log(self, *, wait_s: float) -> bool:
         """Write the log back into the file and empty it; False if others still read it after `wait_s`."""
-        with self._borrow() as connection:
-            _wait(connection, wait_s)
-            try:
-                (are_reading, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-            finally:
-                _wait(connection, BUSY_TIMEOUT_S)
-        return not are_reading
+        with self._borrow() as connection, _waiting(connection, wait_s):
+            return _truncate_log(connection)
 
     def erase(self, *, wait_s: float = BUSY_TIMEOUT_S) -> None:
         """Remove every byte of deleted rows from the file and its log.
 
         `secure_delete` alone leaves copies in the log, and in pages where SQLite has moved rows. Raises
-        `ErasureIncomplete` where another process goes on reading an older state.
+        `ErasureIncomplete` where another process goes on reading an older state, or writing.
         """
-        with self._borrow() as connection:
+        with self._borrow() as connection, _waiting(connection, wait_s):
             try:
                 connection.execute("VACUUM")
-                done = self.truncate_log(wait_s=wait_s)
+                if done := _truncate_log(connection):
+                    connection.execute("UPDATE state SET erasing = 0")
             except sqlite3.OperationalError as error:
                 if _code(error) not in ("BUSY", "LOCKED"):
                     raise
@@ -96,10 +92,9 @@ class Database:
             if not done:
                 raise ErasureIncomplete(
                     f"It is forgotten, but bytes of it may still be in '{self.path.name}' or its log: "
-                    "another program is reading them.",
+                    "another program is using them.",
                     "Close the other programs that use this folder; the next one that opens it goes on.",
                 )
-            connection.execute("UPDATE state SET erasing = 0")
 
     def resume_erasure(self) -> None:
         """Go on with an erasure that was interrupted, unless another process still reads those bytes."""
@@ -230,9 +225,20 @@ def _open(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _wait(connection: sqlite3.Connection, seconds: float) -> None:
-    """Set how long each call waits for other processes."""
+@contextmanager
+def _waiting(connection: sqlite3.Connection, seconds: float) -> Iterator[None]:
+    """Have each call in the block wait so long for other processes."""
     connection.execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
+    try:
+        yield
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {round(BUSY_TIMEOUT_S * 1000)}")
+
+
+def _truncate_log(connection: sqlite3.Connection) -> bool:
+    """Write the log back into the file and empty it; False if others still read it."""
+    (are_reading, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    return not are_reading
 
 
 def _log_ahead(connection: sqlite3.Connection) -> None:

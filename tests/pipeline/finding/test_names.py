@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipeline.finding.fusion import Fused
-from pipeline.finding.names import asked_names, is_named, is_title, names_first
+from pipeline.finding.names import is_named, is_title, names_first
 from pipeline.finding.passages import fetch_sections
 from pipeline.nodes import StoredNode
 
@@ -22,25 +22,6 @@ def section(source: str, *headings: str, **metadata: Any) -> StoredNode:
 def order(question: str, *sections: StoredNode) -> list[int]:
     """The places that the sections had before."""
     return names_first(range(len(sections)), sections, question)
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("What does section 2.2.1 say?", {"2.2.1"}),
-        ("what did we do on 2024-01-06", {"2024-01-06"}),
-        ("alarm C-112, C 113 and E0382", {"c-112", "c-113", "e-0382"}),
-        ("KB5034441 says 0x80070005", {"kb5034441", "0x80070005"}),
-        ("what does section 7 say, or Kapitel 4 or §9", {"§7", "§4", "§9"}),
-        ("is --Frozen-lockfile the default", {"--frozen-lockfile"}),
-        ("what is $? for", {"$?"}),
-        ("new in v3.5 or 2.x", {"3.5", "2.x"}),
-        ("the well-known tank of 2024, 3 bars", set()),
-        ("a -- b - c… & d?", set()),
-    ],
-)
-def test_names_are_told_by_their_shape(text: str, found: set[str]) -> None:
-    assert asked_names(text) == found
 
 
 def test_the_page_whose_title_is_the_question_precedes_sections_that_have_the_words() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from contextlib import closing
 from dataclasses import replace
 from functools import partialmethod
@@ -12,7 +13,7 @@ import pytest
 
 from pipeline.errors import ErasureIncomplete
 from pipeline.stores.embedded import EmbeddedStore
-from pipeline.stores.embedded.database import Database
+from pipeline.stores.embedded.database import BUSY_TIMEOUT_S, FILE_NAME, Database
 from pipeline.stores.embedded.lexical import open_searcher
 from pipeline.stores.memories import MemoryChanges
 from tests.answers import answer
@@ -68,6 +69,21 @@ def test_under_a_reader_it_is_said_and_done_at_the_next_opening(
     with closing(EmbeddedStore(folder)) as later:
         assert later.memories.users() == [USER]
         assert found_in_files(folder, FORMS) == []
+
+
+def test_opening_does_not_wait_for_a_writer_to_go_on_with_an_erasure(tmp_path: Path) -> None:
+    with closing(Database(tmp_path / FILE_NAME)) as database:
+        with database.write() as connection:
+            connection.execute("UPDATE state SET erasing = 1")
+        with database.write():
+            started = time.monotonic()
+            Database(database.path).resume_erasure()
+            assert time.monotonic() - started < BUSY_TIMEOUT_S / 2
+        with database.read() as connection:
+            assert connection.execute("SELECT erasing FROM state").fetchone() == (1,)
+        database.resume_erasure()
+        with database.read() as connection:
+            assert connection.execute("SELECT erasing FROM state").fetchone() == (0,)
 
 
 def test_no_file_has_the_text_of_a_deleted_document_and_its_words_leave_the_index_later(folder: Path) -> None:
