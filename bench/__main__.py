@@ -18,7 +18,7 @@ from pathlib import Path
 
 import psutil
 
-from bench.contenders import ATHENA, CONTENDERS, ROOT, Contender
+from bench.contenders import CONTENDERS, ROOT, Contender
 from bench.corpora import RUST_BOOK, existing, known_items
 from bench.processes import run_measured
 from evals.datasets import default_folder
@@ -34,9 +34,9 @@ HEAD = """# Benchmarks
 
 Written by `make bench` on {date}; do not edit. {machine}. Load before the run: {load}.
 
-Everyone has the same model, all-MiniLM-L6-v2, on the CPU, and neither a language model nor a reranker. Athena
-has its int8 ONNX file, the others the float32 weights in torch. Each library is used as its documentation
-teaches; `bench/peers/` has the code. {versions}
+Everyone has the same model, all-MiniLM-L6-v2, on the CPU, and no language model. Athena has its int8 ONNX
+file, the others the float32 weights in torch; *reranking*, its cross-encoder reads five passages. Each
+library is used as its documentation teaches; `bench/peers/` has the code. {versions}
 
 ## {collection}, {files} files
 
@@ -45,7 +45,8 @@ teaches; `bench/peers/` has the code. {versions}
 - **Passages.** Athena embeds every sentence and every section; fewer passages are ingested faster and
   cited less exactly.
 - **Ingest** is a whole process, imports included; *again* is a new process with nothing changed. **Memory**
-  is the peak of the process and its children. **Search** is one question after another in a warm process.
+  is the peak of the process and its children. **Search** is one question after another in a warm process,
+  for ten passages each.
 - **Right file first, MRR@10**: {questions} headings that stand over one section only are the questions, and
   the file that has the heading is right. That is easier than people's questions, and favours whoever searches
   headings. No setting was chosen on them. In brackets: 95 % bootstrap intervals; *against*: the paired
@@ -113,11 +114,12 @@ def alone(data: Path, work: Path) -> dict[str, str]:
 def page(results: Sequence[Measured], own: Mapping[str, str], *, files: int, load: float) -> str:
     """Return the page as Markdown."""
     memory = psutil.virtual_memory().total / 1e9
+    versions = {one.version: one.title for one in reversed(results)}
     return HEAD.format(
         date=f"{datetime.now(UTC):%Y-%m-%d}",
         machine=f"{_cpu()}, {os.cpu_count()} cores, {memory:.0f} GB, {platform.system()}",
         load=f"{load:.1f}",
-        versions=", ".join(f"{one.title} {one.version}" for one in results) + ".",
+        versions=", ".join(f"{title} {version}" for version, title in versions.items()) + ".",
         collection=RUST_BOOK,
         files=files,
         questions=len(results[0].ms),
@@ -172,7 +174,7 @@ def main() -> int:
     parser.add_argument("--only", action="append", help="a library beside Athena; print, and write nothing")
     parser.add_argument("--questions", type=int, default=300)
     options = parser.parse_args()
-    chosen = [one for one in CONTENDERS if not options.only or one is ATHENA or one.name in options.only]
+    chosen = [one for one in CONTENDERS if not options.only or one.name in {"athena", *options.only}]
     load, started = os.getloadavg()[0], time.perf_counter()
     try:
         folder = existing(options.data / "docs" / RUST_BOOK)

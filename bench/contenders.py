@@ -28,12 +28,14 @@ LAST_WORDS = 2000  # characters of pip's errors that are shown
 class Contender:
     """One library: `bench/peers/with_NAME.py` and `NAME.txt` are its code and requirements.
 
-    `package` is the package whose version is shown. Athena has none: it runs from the checkout.
+    `package` is the package whose version is shown. Athena has none: it runs from the checkout, and with
+    `rerank` its cross-encoder reads the best passages.
     """
 
     title: str
     name: str
     package: str = ""
+    rerank: bool = False
 
     def ingest(self, folder: Path, store: Path) -> tuple[Finished, dict[str, Any]]:
         """Index a folder of Markdown; return the finished process and its report."""
@@ -41,7 +43,8 @@ class Contender:
 
     def search(self, folder: Path, store: Path, questions: Path) -> tuple[Finished, dict[str, Any]]:
         """Ask the questions; return the finished process and its report: `ms` and `sources` of each."""
-        return self._run("search", "--folder", folder, "--store", store, "--questions", questions)
+        more = ["--rerank"] if self.rerank else []
+        return self._run("search", "--folder", folder, "--store", store, "--questions", questions, *more)
 
     def version(self) -> str:
         """Return the pinned version; for Athena, the commit."""
@@ -92,9 +95,9 @@ def _pip(*command: str | Path) -> None:
         )
 
 
-ATHENA = Contender("Athena", "athena")
 CONTENDERS = (
-    ATHENA,
+    Contender("Athena", "athena"),
+    Contender("Athena, reranking", "athena", rerank=True),
     Contender("LlamaIndex", "llamaindex", "llama-index-core"),
     Contender("txtai", "txtai", "txtai"),
 )

@@ -11,7 +11,6 @@ from pathlib import Path
 from pipeline.analysis import content_terms
 from pipeline.errors import DatasetError
 from readers.files import find_files
-from readers.levels import Section
 from readers.sections import read_sections
 from readers.source import read_page
 
@@ -43,7 +42,7 @@ def known_items(folder: Path, *, count: int) -> list[KnownItem]:
 
     They are ordered by their hashes, so that the choice does not depend on other files.
     """
-    headings = [(str(path[-1]), source) for path, source in _titled(folder)]
+    headings = [*_headings(folder)]
     often = Counter(text.casefold() for text, _ in headings)
     items = [
         KnownItem(text, source)
@@ -53,14 +52,10 @@ def known_items(folder: Path, *, count: int) -> list[KnownItem]:
     return sorted(items, key=lambda item: hashlib.sha256(item.text.encode()).digest())[:count]
 
 
-def _titled(folder: Path) -> Iterator[tuple[list[str], str]]:
-    """Yield the heading path and the source of each section that has headings."""
-    for section in _sections(folder):
-        if path := section.metadata["heading_path"]:
-            yield path, str(section.metadata["source"])
-
-
-def _sections(folder: Path) -> Iterator[Section]:
+def _headings(folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield the own heading, if any, and the source of each section."""
     for file in find_files([folder], max_bytes=MAX_BYTES).files:
-        source = read_page(file.path, max_bytes=MAX_BYTES, source=file.source)
-        yield from read_sections(source.text, source=file.source)
+        page = read_page(file.path, max_bytes=MAX_BYTES, source=file.source)
+        for section in read_sections(page.text, source=file.source):
+            for heading in section.metadata["heading_path"][-1:]:
+                yield str(heading), file.source

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
-import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -33,63 +33,46 @@ class Finished:
 
 
 def run_measured(
-    command: Sequence[str | Path],
-    *,
-    cwd: Path,
-    env: Mapping[str, str] | None = None,
-    accepted: Sequence[int] = (0,),
+    command: Sequence[str | Path], *, cwd: Path, env: Mapping[str, str] | None = None
 ) -> Finished:
-    """Run `command`; raise `BenchmarkError` with its last output if the exit code is not `accepted`."""
+    """Run `command`; raise `BenchmarkError` with its last output if it fails."""
     words = [str(part) for part in command]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         started = time.perf_counter()
         process = subprocess.Popen(words, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
-        memory = _MemorySampler(process.pid)
         try:
-            process.wait()
-        except BaseException:
-            process.kill()
-            process.wait()
-            raise
+            peak_bytes = _peak_bytes(process)
         finally:
-            memory.stop()
+            process.kill()  # where we are interrupted
+            process.wait()
         seconds = time.perf_counter() - started
         output, errors = _content(out), _content(err)
-    if process.returncode not in accepted:
+    if process.returncode:
         last = (errors or output).strip()[-LAST_WORDS:]
         raise BenchmarkError(
             f"`{' '.join(words)}` ended with exit code {process.returncode}:\n{last}\n",
             "Mend that and measure again.",
         )
-    return Finished(seconds, memory.peak_bytes / 1e6, output)
+    return Finished(seconds, peak_bytes / 1e6, output)
+
+
+def _peak_bytes(process: subprocess.Popen[bytes]) -> int:
+    """Wait for the end of a process; return the most memory of it and its descendants, every 50 ms.
+
+    `ru_maxrss` would be wrong: a child's value starts with its parent's memory, and the values of several
+    processes are not added up.
+    """
+    peak = 0
+    while process.returncode is None:
+        peak = max(peak, resident_bytes(process.pid))
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(SAMPLE_SECONDS)
+    return peak
 
 
 def _content(file: IO[bytes]) -> str:
     file.seek(0)
     return file.read().decode("utf-8", errors="replace")
-
-
-class _MemorySampler:
-    """Adds up the memory of a process and its descendants every 50 ms, in a thread.
-
-    `ru_maxrss` would be wrong: a child's value starts with its parent's memory, and the values of several
-    processes are not added up.
-    """
-
-    def __init__(self, pid: int) -> None:
-        self._pid = pid
-        self._stopped = threading.Event()
-        self.peak_bytes = resident_bytes(pid)
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._stopped.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        while not self._stopped.wait(SAMPLE_SECONDS):
-            self.peak_bytes = max(self.peak_bytes, resident_bytes(self._pid))
 
 
 def resident_bytes(pid: int) -> int:

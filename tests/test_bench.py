@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench.__main__ import measure
-from bench.contenders import ATHENA
+from bench.contenders import CONTENDERS
 from bench.corpora import KnownItem, existing, known_items
 from bench.processes import BenchmarkError, run_measured
 from pipeline.errors import DatasetError
@@ -45,6 +45,6 @@ def test_a_process_is_measured_and_a_failed_one_named(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_athena_is_measured(folder: Path, tmp_path: Path) -> None:
-    found = measure(ATHENA, folder, tmp_path, questions=2)
+    found = measure(CONTENDERS[0], folder, tmp_path, questions=2)
     assert found.passages.endswith("sentences") and found.reciprocal_ranks == [1, 1]
     assert len(found.ms) == 2 and found.ingest_seconds > 0

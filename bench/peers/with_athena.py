@@ -1,4 +1,4 @@
-"""Athena with its defaults, but without reranker and language model, as no other library here has them."""
+"""Athena with its defaults and without a language model; its cross-encoder reads passages if asked to."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from athena import load_settings, open_athena
 
-TOP_K = 100
+TOP_K = 10
 
 
 def ingest(options: argparse.Namespace) -> dict[str, Any]:
@@ -20,8 +20,8 @@ def ingest(options: argparse.Namespace) -> dict[str, Any]:
 
 def searcher(options: argparse.Namespace) -> Callable[[str], list[str]]:
     """Return a function that runs a full search and returns the paths of the files found, best first."""
-    athena = open_athena(load_settings(data_dir=options.store, llm="none", cross_encoder="none"))
-    deep = athena.options.but(hyde=False, rerank=False, top_k=TOP_K, context_tokens=10**9)
+    athena = open_athena(load_settings(data_dir=options.store, llm="none", memory="none"))
+    deep = athena.options.but(rerank=options.rerank, top_k=TOP_K, context_tokens=10**9)
     hybrid_search = athena.hybrid_search
 
     def search(question: str) -> list[str]:

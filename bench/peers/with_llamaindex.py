@@ -19,7 +19,7 @@ from llama_index.core.storage.docstore import SimpleDocumentStore
 from llama_index.embeddings.huggingface import HuggingFaceEmbedding
 from llama_index.retrievers.bm25 import BM25Retriever
 
-TOP_K = 100
+TOP_K = 10
 
 
 def ingest(options: argparse.Namespace) -> dict[str, Any]:

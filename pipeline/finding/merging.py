@@ -64,13 +64,10 @@ def _merged(passages: list[Passage], heading: Heading, found: int, document: Sto
     """
     own = [n for n, one in enumerate(document.sections) if _heading(one)[: len(heading)] == heading]
     family = document.sections[own[0] : own[-1] + 1] if own else ()
-    ids = {section.node_id for section in family}
-    inside = [passage for passage in passages if ids.issuperset(passage.section_ids)]
-    if not inside or not is_merged(found, len({_heading(one)[: len(heading) + 1] for one in family})):
+    if not family or not is_merged(found, len({_heading(one)[: len(heading) + 1] for one in family})):
         return passages
-    if len(document.text[family[0].start_char_idx : family[-1].end_char_idx].split()) > MOST_WORDS:
-        return passages
-    return _joined(passages, inside, family, document.text, heading[1:])
+    words = document.text[family[0].start_char_idx : family[-1].end_char_idx].split()
+    return passages if len(words) > MOST_WORDS else _joined(passages, family, document.text, heading[1:])
 
 
 def join_introductions(passages: Sequence[Passage], store: DocumentStore) -> list[Passage]:
@@ -83,8 +80,7 @@ def join_introductions(passages: Sequence[Passage], store: DocumentStore) -> lis
     for upper in passages:
         above, begin = _heading(upper.section), upper.section.metadata.get("order", 0)
         lower = places.get((above[0], begin + len(upper.section_ids)))
-        pair = [passage for passage in joined if passage in (upper, lower)]
-        if lower is None or len(pair) < 2 or len(upper.section.text) > INTRODUCTION:
+        if lower is None or len(upper.section.text) > INTRODUCTION:
             continue
         if _heading(lower.section)[:-1][: len(above)] != above:
             continue
@@ -93,24 +89,23 @@ def join_introductions(passages: Sequence[Passage], store: DocumentStore) -> lis
             document = store.document(above[0])
             family = document.sections[begin : begin + len(ids)]
             if ids == tuple(section.node_id for section in family):
-                joined = _joined(joined, pair, family, document.text, above[1:])
+                joined = _joined(joined, family, document.text, above[1:])
     return joined
 
 
 def _joined(
-    passages: Sequence[Passage],
-    inside: Sequence[Passage],
-    family: Sequence[StoredNode],
-    document_text: str,
-    heading_path: Sequence[str],
+    passages: Sequence[Passage], family: Sequence[StoredNode], document_text: str, heading_path: Sequence[str]
 ) -> list[Passage]:
-    """Return the passages with one for a family of sections in the place of the first of those `inside` it.
+    """Return the passages with one for a family of sections in the place of the first of those in it.
 
-    It keeps that one's id and scores. The passages stay as they are if the document has changed.
+    It keeps that one's id and scores. The passages stay as they are if the document has changed, or fewer
+    than two are in it.
     """
+    ids = {section.node_id for section in family}
+    inside = [passage for passage in passages if ids.issuperset(passage.section_ids)]
     begin, end = family[0].start_char_idx, family[-1].end_char_idx
     text = shown = document_text[begin:end]
-    if any(passage.section.text not in text for passage in inside):
+    if len(inside) < MIN_CHILDREN or any(passage.section.text not in text for passage in inside):
         return [*passages]
     for section in family:  # a mask is as long as its text
         mask = section.metadata.get("shown", section.text)

@@ -72,7 +72,8 @@ class Database:
     def truncate_log(self, *, wait_s: float) -> bool:
         """Write the log back into the file and empty it; False if others still read it after `wait_s`."""
         with self._borrow() as connection, _waiting(connection, wait_s):
-            return _truncate_log(connection)
+            (are_reading, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            return not are_reading
 
     def erase(self, *, wait_s: float = BUSY_TIMEOUT_S) -> None:
         """Remove every byte of deleted rows from the file and its log.
@@ -83,7 +84,7 @@ class Database:
         with self._borrow() as connection, _waiting(connection, wait_s):
             try:
                 connection.execute("VACUUM")
-                if done := _truncate_log(connection):
+                if done := self.truncate_log(wait_s=wait_s):
                     connection.execute("UPDATE state SET erasing = 0")
             except sqlite3.OperationalError as error:
                 if _code(error) not in ("BUSY", "LOCKED"):
@@ -233,12 +234,6 @@ def _waiting(connection: sqlite3.Connection, seconds: float) -> Iterator[None]:
         yield
     finally:
         connection.execute(f"PRAGMA busy_timeout = {round(BUSY_TIMEOUT_S * 1000)}")
-
-
-def _truncate_log(connection: sqlite3.Connection) -> bool:
-    """Write the log back into the file and empty it; False if others still read it."""
-    (are_reading, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-    return not are_reading
 
 
 def _log_ahead(connection: sqlite3.Connection) -> None:
