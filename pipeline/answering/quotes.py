@@ -23,7 +23,7 @@ from pipeline.models.base import CrossEncoder
 from pipeline.nodes import Node, ScoredNode
 from pipeline.stores.base import DocumentStore
 
-# docs/decisions/quoting.md has the measurements.
+# Chosen at 7fe762fc: docs/decisions/quoting.md has the measurements.
 MOST_CHARACTERS = 1200  # of a quote
 COST = 1e-5  # chance that each character of a longer quote must add
 ENOUGH = 0.35  # chance that the quotes shown have the answer; the others are folded

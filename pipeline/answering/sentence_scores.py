@@ -1,6 +1,6 @@
 """How likely each sentence, row, step or code block of the passages is to answer a question.
 
-docs/decisions/quoting.md says on which questions the weights were chosen.
+docs/decisions/quoting.md says on which questions the weights were chosen, last at d2f21e0e.
 """
 
 from __future__ import annotations

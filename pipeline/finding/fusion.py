@@ -15,7 +15,7 @@ from pipeline.stores.base import Hit, SearchResponse
 LISTS = ("bm25_sections", "bm25_sentences", "dense_sections", "dense_sentences")
 SENTENCE_LISTS = ("bm25_sentences", "dense_sentences")
 FOREIGN_ALPHA = 0.2  # dense share where no document is in a language of the embedding model
-BM25_SECTIONS, DENSE_SECTIONS = 0.75, 0.375  # the sections' share of each half; sentences have the rest
+BM25_SECTIONS, DENSE_SECTIONS = 0.75, 0.375  # sections' share of a half, of 0947400e; sentences have the rest
 STANDING_IN = 0.03  # cosine that a sentence loses where it stands for its section
 
 
