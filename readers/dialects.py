@@ -38,7 +38,7 @@ _OPTION = re.compile(r"[ \t>]*(?::[\w-]+:(?:[ \t]|$)|(?:#|//|--|%)\|)")  # of a 
 _ROLE = re.compile(r"(?<!`)(\{[\w:.+-]+\}`[^`<>\n]+?)[ \t]+<[^`<>\n]+>(?=`)")  # of MyST, with a target
 _UNCOVERED = re.compile(rf"[^\n{FILL}{_CODE}]+")
 _TICKS = re.compile(r"`++|\n(?=(?>[ \t>]*)(?:\n|[-*+|#]|\d{1,9}[.)] ))")
-_OPENS_BLOCK = re.compile(r"(?:[-*+]|\d{1,9}[.)]|!!!|\?\?\?\+?|===[+!]?)[ \t]|\[\^[^\]\n]+\]:|::[a-z]")
+_OPENS_BLOCK = re.compile(r"(?:[-*+]|\d{1,9}[.)]|!!!|\?\?\?\+?|===[+!]?)[ \t]|\[\^[^\]\n]+\]:|::[a-z]|<table")
 _IMPORT = re.compile(r"^import\b[^\n]*[\"']", re.MULTILINE)
 _LINE_OF_FILL = re.compile(rf"^([ \t>]*){FILL}[{FILL} \t]*$", re.MULTILINE)
 _INDENT_OF_FILL = re.compile(rf"^(?: {{4,}}|[ ]{{0,3}}\t[ \t]*)(?={FILL}(?! {FILL}))", re.MULTILINE)
