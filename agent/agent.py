@@ -119,7 +119,7 @@ def _why_it_ended(run: AgentRun) -> str:
 
 @dataclass
 class AgentRun:
-    """A run, which numbers the sections that its tools read."""
+    """One run of the agent; it numbers the sections that its tools read."""
 
     agent: Agent
     turn: RunningTurn

@@ -161,7 +161,7 @@ def _memory_indexes(store: Lazy[Store], models: Models) -> Lazy[Indexes]:
 
 
 def _turns_of(store: Lazy[Store], models: Models) -> Callable[[str], UserTurns]:
-    """Return a function that returns a user's turns, and keeps those of the latest users."""
+    """Return a function from a user to their turns, with a cache of the latest users."""
 
     @lru_cache(MOST_USERS)
     def turns_of(user: str) -> UserTurns:

@@ -44,7 +44,7 @@ class Models:
     def language_model(self, wanted: str | LLM | None = None) -> tuple[LanguageModel | None, ModelChoice]:
         """Return the language model to use, None where there is none, and why it was chosen.
 
-        `wanted` is a name or a model; by default the one given to `open_athena`, else the settings'.
+        `wanted` is a name or a model; by default the one given to `open_athena`, else `settings.llm`.
         """
         if wanted in (None, ""):
             wanted = self.settings.llm if self.given.llm is None else self.given.llm

@@ -20,7 +20,7 @@ NOTHING_RECALLED: Mapping[str, str] = {}
 
 
 class Shape(BaseModel):
-    """A frozen JSON object, also made of an object that has its fields as attributes."""
+    """A frozen JSON object; pydantic also builds it from an object with these attributes."""
 
     model_config = ConfigDict(frozen=True, from_attributes=True)
 

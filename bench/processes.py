@@ -51,7 +51,7 @@ def run_measured(
         last = (errors or output).strip()[-LAST_WORDS:]
         raise BenchmarkError(
             f"`{' '.join(words)}` ended with exit code {process.returncode}:\n{last}\n",
-            "Mend that and measure again.",
+            "Fix it and measure again.",
         )
     return Finished(seconds, peak_bytes / 1e6, output)
 

@@ -29,8 +29,8 @@ SHOWN = 400  # characters of an answer in a list of failures
 class AnswersReport:
     """Output of `athena eval answers --json`.
 
-    Quotes are judged for every answerable question, also if Athena would abstain; for abstaining, an
-    unanswerable question is the positive. A figure without data is None.
+    Quotes are judged for every answerable question, even if Athena abstains. For abstention, unanswerable
+    questions are the positive class. A metric without data is None.
     """
 
     dataset: str

@@ -32,8 +32,8 @@ def ndcg_at(ranking: Sequence[str], relevant: Mapping[str, int], k: int) -> floa
 def ndcg_of_gains(gains: Sequence[int], relevant: int, k: int) -> float:
     """Like `ndcg_at`, for ranks that may hold several relevant items.
 
-    Each gain counts the items that no earlier rank holds. The ideal order has one item at each rank; the
-    value is at most 1, and 0 if nothing is relevant.
+    `gains[i]` is how many relevant items are first found at rank i + 1. The ideal order has one item at each
+    rank; the value is at most 1, and 0 if nothing is relevant.
     """
     ideal = _dcg([1] * min(relevant, k))
     return min(1.0, _dcg(gains[:k]) / ideal) if ideal else 0.0

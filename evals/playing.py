@@ -85,7 +85,7 @@ class PlayedAthena(Athena):
         self.conversations.clock = lambda: self.at
 
     def say(self, message: str, **given: Any) -> Answer:
-        """Say a message in a chat (`Athena.chat`), wait until it is remembered, and return the answer."""
+        """Ask as a user would, wait until the memory has kept what it keeps, and return the answer."""
         answer = self.ask(message, **given)
         self.finish()
         return answer

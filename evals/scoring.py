@@ -31,9 +31,9 @@ Similarity = Callable[[str, str], float]
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """One question: its scores by metric, milliseconds to the whole answer, and words of its passages.
+    """One question: its scores by metric, the milliseconds that it took, and how many words were shown.
 
-    A metric that does not apply to the question has no score.
+    Those are the words of the passages; of talks, of the answer. A metric that does not apply has no score.
     """
 
     id: str

@@ -59,14 +59,14 @@ class Said:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """The outcome of one write, as ids of memories."""
+    """The outcome of one write: ids of memories, and kinds of secrets that were left out."""
 
     status: Literal["ok", "skipped"] = "ok"
     detail: str = ""
     added: tuple[str, ...] = ()
     known: tuple[str, ...] = ()  # said again
     replaced: tuple[str, ...] = ()  # those of `added` that took another memory's place
-    secrets: tuple[str, ...] = ()  # kinds of secrets that were left out
+    secrets: tuple[str, ...] = ()
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -281,7 +281,7 @@ def refuse(text: str) -> None:
     """Raise `AthenaError` for a text that cannot be a memory: without words, too long, or with a secret."""
     if not any(map(str.isalnum, text)):
         raise AthenaError(
-            "There is nothing to remember: no words.", "Give a sentence; to be rid of one, forget it."
+            "There is nothing to remember: no words.", "Write a sentence. To delete a memory, forget it."
         )
     if len(text) > MOST_CHARACTERS:
         raise AthenaError(

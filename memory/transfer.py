@@ -92,7 +92,7 @@ def _guarded(memory: Memory) -> Memory:
 
 
 def _without_known(index: UserIndex, memories: Sequence[Memory]) -> tuple[Memory, ...]:
-    """Return the memories without those whose id is known, and without live ones whose text is known."""
+    """Return the memories of which the index has neither the id nor, if live, the text; each once."""
     texts = {normalised(item.text) for item in index.memories.values() if item.live}
     new: dict[str, Memory] = {}  # by text, or by id where the memory has ended
     for memory in memories:

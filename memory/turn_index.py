@@ -1,4 +1,4 @@
-"""An index of one user's turns in the process: by word, by vector, and by their place in the conversation."""
+"""An index of one user's turns in memory: by word, by vector, and by their place in the conversation."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class FoundTurn:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Metadata of the turns as arrays of shape (turns,)."""
+    """Metadata of the turns as arrays of shape (turns,), and the numbers of the speakers by name."""
 
     names: Mapping[str, int]
     before: Numbers  # the turn before it in its session; `NONE` for the first
@@ -89,7 +89,7 @@ class TurnIndex:
         return len(self.turns)
 
     def add(self, said: Sequence[Spoken]) -> None:
-        """Add turns; they follow those of their sessions that are in the index."""
+        """Add turns, each behind the turns that the index has of its session."""
         for spoken in said:
             turn = spoken.turn
             session, before = self._last.get(turn.session, (len(self._last), NONE))

@@ -166,7 +166,7 @@ def _later(
 
 
 def _side(layout: Layout, asking: Asking, scores: Scores) -> float:
-    """Return the lead of the named speaker's best turn over the others' best, -1..1."""
+    """Return the score of the named speaker's best turn less the others' best, halved; 0 if none is named."""
     if not asking.speaker:
         return 0.0
     own = layout.speakers == layout.names[asking.speaker]

@@ -43,7 +43,7 @@ class UserMemory(MemoryParts):
         return sorted(kept, key=lambda it: (not it.pinned, -it.created_at, it.id))
 
     def get(self, memory_id: str) -> Memory:
-        """Return one memory by its id or its first letters; raises `AthenaError`."""
+        """Return one memory by its id, or by the beginning of it that no other has; raises `AthenaError`."""
         return known_memory(self.index, memory_id)
 
     def search(self, query: str, *, limit: int = SEARCHED, history: bool = False) -> Sequence[FoundMemory]:

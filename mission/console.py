@@ -69,7 +69,7 @@ def parse(ship: Ship, line: str) -> Parsed:
 
 
 def _near_command(ship: Ship, text: str) -> str:
-    """Return ` Did you mean X?` for the command that is nearest to the first two words or the first."""
+    """Return ` Did you mean X?` for a command like the first two words, or like the first; else a hint."""
     for count in (2, 1):
         known = [name for name in (*ship.commands, *ASIDE) if len(name.split()) == count]
         if found := get_close_matches(" ".join(text.split()[:count]), known, n=1, cutoff=LIKE_COMMAND):

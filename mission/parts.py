@@ -20,7 +20,7 @@ def decimals(*numbers: Number) -> int:
 
 
 def keyed(column: str) -> BeforeValidator:
-    """Read the rows of a file as a mapping by one of their columns."""
+    """Return a validator that turns the rows of a file into a mapping by one of their columns."""
     return BeforeValidator(lambda rows: {row[column]: row for row in rows})
 
 

@@ -66,7 +66,7 @@ def _fuel_cells(s: TimeStep, load: float) -> float:
 
 
 def _use_up(s: TimeStep, kwh: float) -> None:
-    """Use hydrogen and oxygen for the energy, and add the water that it makes."""
+    """Take the hydrogen and oxygen for `kwh` from the tanks, and add the water that it makes."""
     for slot, use in (
         ("H2_TANK", HYDROGEN_KG_PER_KWH / HYDROGEN_TANK_KG),
         ("O2_TANK", OXYGEN_KG_PER_KWH / OXYGEN_TANK_KG),

@@ -22,8 +22,8 @@ FaultKind = Literal["dead", "stuck", "worn", "drift", "impure", "spent", "leak"]
 class Fault:
     """A part's fault.
 
-    `hold` fixes quantities (of a drifting sensor: its readings), `key` and `value` name the setting at which
-    something is spent, `rate` is the loss of a leak in kPa per hour.
+    `hold` has the quantities that stay fixed (of a drifting sensor: its readings). A canister is spent once
+    the setting `key` is `value`. `rate` is what a leak loses, in kPa per hour.
     """
 
     kind: FaultKind

@@ -49,7 +49,7 @@ class Ending:
 
 
 def ending(game: Game, best: BestTimes) -> Ending:
-    """Return the ending of a game that is over; `best` are the levels won so far."""
+    """Return the ending of a game that is over; `best` has the levels won so far."""
     won, level, levels = game.outcome is Outcome.WON, game.level, list(all_levels().values())
     missing = [x for x in levels if x.id != level.id and x.id not in best]
     after = [x for x in levels if x.number == level.number + 1]

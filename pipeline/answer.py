@@ -145,7 +145,7 @@ class Unit:
     folded: bool = False  # behind "3 more passages"
 
     def cut(self, citation: Citation) -> tuple[str, str]:
-        """Return "…" for parts of the whole before and after its citation, "" where there are none."""
+        """Return the marks before and after a quote: "…" where the unit goes on there, else ""."""
         return "…" * (self.start < citation.start), "…" * (citation.end < self.end)
 
 

@@ -194,7 +194,7 @@ class ChatRecipe:
         return self._quote(turn, notice=f"{replies.NO_MODEL} {why}{choice.fix}".strip())
 
     def _quote(self, turn: RunningTurn, *, notice: str) -> Answer:
-        """Answer with the best blocks of the documents as they stand."""
+        """Answer with the best quotes, word for word; the notice says why."""
         with turn.trace.step("quote", limit=self.parts.limits.quotes) as step:
             return replies.quoted(step, turn, self.parts.hybrid_search, notice=notice)
 

@@ -32,7 +32,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udff
 
 
 class FileConverter:
-    """Converts files to texts of at most `max_characters`; each file may take so many seconds."""
+    """Converts files to Markdown, each of at most `max_characters`, within `seconds`."""
 
     def __init__(self, max_characters: int, *, seconds: float = SECONDS) -> None:
         self._most, self._seconds = max_characters, seconds

@@ -76,7 +76,7 @@ def mask(text: str, *, suffix: str = ".md") -> str:
 
 
 def _without(where: str, text: str) -> str:
-    """`text`, of the same length, without the constructs of one place of the table."""
+    """Return `text`, of the same length, without the constructs for `where` (the table's first column)."""
     return functools.reduce(lambda masked, dialect: dialect.mask(masked), _dialects(where), text)
 
 

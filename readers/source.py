@@ -126,7 +126,7 @@ def unreadable(source: str, error: OSError) -> ReaderError:
 
 @dataclass(slots=True)
 class IncludeBudget:
-    """The characters that the pages of one ingest may still include."""
+    """How many characters one ingest may still include; each page adds some, each include takes some."""
 
     left: int = MOST_INCLUDED
 

@@ -43,7 +43,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """The pairs, and the texts of the sections of each repository, each under its headings."""
+    """Pairs of a question and its passage, and by repository the texts of sections under their headings."""
 
     pairs: Sequence[Pair]
     sections: Mapping[str, Sequence[str]]

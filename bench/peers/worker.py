@@ -46,7 +46,7 @@ def main() -> None:
 def timed(
     search: Callable[[str], Sequence[str]], questions: Sequence[str], *, folder: Path
 ) -> dict[str, Any]:
-    """Return each question's milliseconds and the files found, best first, relative to the folder."""
+    """Return `ms` of each question after the warm-up, and `sources`: paths in the folder, best first."""
     for question in questions[:WARM_UP]:
         search(question)
     ms, sources = [], []

@@ -68,7 +68,7 @@ def where(citation: Citation) -> str:
 
 
 def block_quote(citation: Citation, unit: Unit) -> str:
-    """Return a quote with its lead and its marker, and … where it is cut, as a block quote of Markdown."""
+    """Return a block quote in Markdown: lead, quote and marker, with "…" where it is cut."""
     excerpt = shown(unit, citation)
     lead = f"{excerpt.lead}\n\n" if excerpt.lead else ""
     beside = "\n\n" if NO_MARKER_BESIDE.search(excerpt.text) else " "

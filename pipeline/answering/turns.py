@@ -39,7 +39,7 @@ class ChatMemory(Protocol):
 
     @property
     def uses_history(self) -> bool:
-        """Whether earlier messages belong to a message."""
+        """Whether the prompt has the earlier messages of the conversation."""
 
     def concerns(self, message: str) -> bool:
         """Whether a message is a request to the memory: "remember that …", "what do you know about me?"."""

@@ -37,7 +37,7 @@ def language_of(index: DocumentStore) -> str:
 def foreign_language(message: str, index: DocumentStore) -> str:
     """Return the name of a message's language; "" where it may be one of the documents' languages.
 
-    Few words of a short message may be known, and `py3langid` errs on two or three words: both must agree.
+    The share of words that the documents have and `py3langid` must both say so: each errs on short messages.
     """
     own = index.statistics().languages or {"en": 1}
     if _known(message, index) >= KNOWN:

@@ -1,1 +1,1 @@
-"""Ingesting: which documents there are, what changed, and what is embedded together."""
+"""Ingesting: find documents, detect changes, and embed texts in batches."""

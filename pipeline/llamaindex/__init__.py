@@ -1,1 +1,1 @@
-"""The pipeline as LlamaIndex's parts: every adapter to its types."""
+"""Adapters between the pipeline and LlamaIndex's types."""

@@ -47,8 +47,8 @@ def only_in(globs: str | Iterable[str] | None) -> str:
 def matches(source: str, globs: Globs) -> bool:
     """Whether one of the globs matches `source`, or a folder above it.
 
-    `*` and `?` stay within a name, `**` in front of a name or for it crosses folders, `[ab]` and `[!ab]` are
-    classes. Raises `ConfigurationError` for a glob that is too long or has too many `**`.
+    `*` and `?` stay within a name, `**` crosses folders, `[ab]` and `[!ab]` are classes of characters.
+    Raises `ConfigurationError` for a glob that is too long or has too many `**`.
     """
     return any(_matches(source, glob) for glob in as_scope(globs))
 

@@ -148,7 +148,7 @@ def scope_of(answer: Answer) -> tuple[str, ...]:
 
 def unknown(what: str, id_: str) -> UnknownConversation:
     """Return the error for a conversation or an answer that is not stored."""
-    return UnknownConversation(f"No {what} '{id_}' is stored; it may have been deleted.", "Start a new one.")
+    return UnknownConversation(f"No {what} '{id_}' is stored (any more).", "Start a new conversation.")
 
 
 @cache

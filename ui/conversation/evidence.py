@@ -49,7 +49,7 @@ def walk(answer: Answer, opened: OpenEvidence) -> CitationWalk | None:
 
 
 def _answering(answer: Answer, citation: Citation) -> tuple[int, int] | None:
-    """Return the part of a citation that answers, if it is not all of it."""
+    """Return the offsets in the file of the part of a citation that answers; None for none or all of it."""
     unit = next((unit for unit in answer.units if unit.marker == citation.marker), None)
     if answer.verdict != "answered" or unit is None or unit.answer_start is None or unit.answer_end is None:
         return None

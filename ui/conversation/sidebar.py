@@ -81,7 +81,7 @@ def _conversations() -> bool:
 
 
 def by_day(infos: Iterable[ConversationInfo], *, today: date) -> list[tuple[str, list[ConversationInfo]]]:
-    """Group conversations by the local day of their last use, in their order."""
+    """Group conversations, the last used first, by the local day of that use ("Today", "Yesterday", …)."""
 
     def day(info: ConversationInfo) -> str:
         used = datetime.fromtimestamp(info.updated_at).astimezone().date()

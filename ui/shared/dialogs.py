@@ -29,7 +29,7 @@ class OpenDialog:
 
 
 def come_to(page: str) -> None:
-    """Close the dialog if another page is drawn than before."""
+    """Note which page is drawn; if it is another one than before, close the dialog."""
     dialog = kept(OpenDialog)
     if dialog.page != page:
         dialog.page, dialog.draw = page, None

@@ -32,7 +32,7 @@ UNEXPECTED = AthenaError(
 
 
 class Work:
-    """Work in a thread: it should end once `stop` is set; its expected error is kept."""
+    """Work in a thread: it should end once `stop` is set; `error` is None only after success."""
 
     def __init__(self, title: str) -> None:
         self.title = title

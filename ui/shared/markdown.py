@@ -51,7 +51,7 @@ class Span:
 
 @dataclass(slots=True)
 class _State:
-    """The state of the renderer between two tokens: the open marks, and the number of headings."""
+    """The state of the renderer between two tokens: the open HTML tags, and the headings so far."""
 
     open: list[str] = field(default_factory=list)
     headings: int = 0

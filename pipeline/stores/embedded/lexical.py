@@ -51,7 +51,7 @@ class LexicalError(StoreError):
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """The content of `current.json`: the folder of the indexes, and the data they were built from."""
+    """The content of `current.json`: the folder of the indexes, and the state they were built from."""
 
     format: str
     index_id: str  # of the `State`
