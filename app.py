@@ -1,4 +1,4 @@
-"""The page's entry, for `streamlit run app.py`; `athena serve` starts the same."""
+"""Entry point of the web app for `streamlit run app.py`; `athena serve` starts the same app."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""How the wheel is built: all of it below `athena`, so that no other `memory` or `ui` is in its way.
+"""Build of the wheel, with all packages below `athena`, so that other packages called `memory` do not clash.
 
-In the tree, rooms stand beside `athena` and import each other by their names. In what is built they are moved
-below it and named `athena.pipeline` and so on, in imports and in strings that name a module and nothing else.
-An editable installation is the tree as it is (docs/decisions/layout.md).
+In the checkout, packages such as `pipeline` ("rooms") lie beside `athena` and import each other by name.
+The build moves them below `athena` and renames them to `athena.pipeline` and so on, in imports and in strings
+that are only a module's name. An editable installation uses the checkout as it is (docs/decisions/layout.md).
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from setuptools.command.build_py import build_py
 from setuptools.command.egg_info import egg_info
 
 TOP = "athena"
-NAMED = re.compile(r"(\w+(?:\.\w+)+)(?::\w+)?")  # a module, or what is in it
+NAMED = re.compile(r"(\w+(?:\.\w+)+)(?::\w+)?")  # `package.module` or `package.module:attribute`
 
 Edit = tuple[int, int, int, bytes]
-"""Line (from 0), the first column and that after the last, in bytes, and what is to stand there."""
+"""Line (from 0), first column, column after the last (both in bytes), and the replacement."""
 
 
 class BuildBelowAthena(build_py):
-    """Copies the packages, moves them below `athena`, and lets what imports them say so."""
+    """Copies the packages, moves them below `athena`, and renames them in their modules."""
 
     def run(self) -> None:
-        """Build; an editable installation is left as the tree is."""
+        """Build the packages; in an editable installation, move and rename nothing."""
         super().run()
         if self.editable_mode:
             return
@@ -44,7 +44,7 @@ class BuildBelowAthena(build_py):
 
 
 class SayOneName(egg_info):
-    """Writes that the distribution has one top-level package."""
+    """Writes `top_level.txt` with `athena` as the only top-level package."""
 
     def run(self) -> None:
         """Write the metadata."""
@@ -53,7 +53,7 @@ class SayOneName(egg_info):
 
 
 def with_new_names(source: bytes, rooms: set[str], folder: Path) -> bytes:
-    """A module's source, with the rooms of `folder` named as they are below `athena`."""
+    """Return a module's source with `athena.` before the `rooms`; `folder` is the built `athena` folder."""
     lines = source.splitlines(keepends=True)
     for line, start, end, text in sorted(_edits(ast.parse(source), lines, rooms, folder), reverse=True):
         lines[line] = lines[line][:start] + text + lines[line][end:]
@@ -78,7 +78,7 @@ def _edits(tree: ast.AST, lines: list[bytes], rooms: set[str], folder: Path) -> 
 
 
 def _is_module(text: str, rooms: set[str], folder: Path) -> bool:
-    """Whether a text is the name of a module of ours, and nothing else."""
+    """Return whether `text` is only the dotted name of a built module, or such a name with `:attribute`."""
     found = NAMED.fullmatch(text)
     if found is None or found[1].partition(".")[0] not in rooms:
         return False

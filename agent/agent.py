@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from pipeline.answering.turns import ChatParts, RunningTurn
 
 STOP_POLL_S = 0.1
-GAVE_UP = "The agent gave up, and this is the answer without it: {why}."
+GAVE_UP = "The agent gave up: {why}. This answer was made without it."
 MOST_STEPS = 8  # replies of the model
 MOST_MEMORIES, MOST_RELATIONS = 10, 30
-LEAST_TOKENS = 60  # a result that must be shorter is left out
+LEAST_TOKENS = 60  # with fewer tokens left, no tool is called
 WRITTEN_CALL = re.compile(r'"name": *"\w+",\s*"arguments"')  # small models write calls, of made-up tools, too
 NOT_ALLOWED = "The user did not allow this call. Nothing was changed."
 NO_ROOM = "There is no room for more results: answer with what you have read."
@@ -55,25 +55,25 @@ ASK = f"{prompts.ASK} If it says nothing about the question, or about a part of 
 class Agent:
     """An agent over one Athena; `athena.chat(agent=…)` asks it. Safe to use from several threads.
 
-    `functions` are the user's tools by name. A tool that may change something is called only where `consent`
-    allows it.
+    `functions` are the user's tools by name. A tool that may change something is called only if `consent`
+    returns True; without `consent`, never.
     """
 
     athena: Athena
     servers: Mapping[str, McpServer]
     consent: Consent | None = None
     functions: dict[str, AgentTool] = field(default_factory=dict)
-    server_tools: dict[str, list[AgentTool]] = field(default_factory=dict)  # of those that answered
-    failed_servers: dict[str, tuple[float, str]] = field(default_factory=dict)  # asked again from when; why
+    server_tools: dict[str, list[AgentTool]] = field(default_factory=dict)  # by server that answered
+    failed_servers: dict[str, tuple[float, str]] = field(default_factory=dict)  # time to retry, notice
 
     def add_tool(self, function: Callable[..., Any], *, reads: bool = False) -> None:
         """Add a function as a tool; the user is asked before each call unless the function only `reads`."""
         self.functions[function.__name__] = function_tool(function, reads=reads)
 
     def work(self, turn: RunningTurn, parts: ChatParts) -> Sequence[prompts.Source] | None:
-        """Write `turn.text` and return the sources that it may cite; None where the agent gave up.
+        """Write `turn.text` and return the sources that it may cite, or None if the agent gave up.
 
-        A notice says why it gave up, and which MCP servers cannot be used.
+        Add notices to the turn: why the agent gave up, and which MCP servers cannot be used.
         """
         run = AgentRun(self, turn, parts)
         if why := _why_it_ended(run):
@@ -86,24 +86,24 @@ class Agent:
 
 
 def open_agent(athena: Athena, *, consent: Consent | None = None) -> Agent:
-    """Return an agent with the MCP servers of the settings, which its first run reaches."""
+    """Return an agent; its first run connects to the settings' MCP servers. Raises `ConfigurationError`."""
     return Agent(athena=athena, servers=read_servers(athena.settings.mcp_servers), consent=consent)
 
 
 agent_of = lru_cache(maxsize=4)(open_agent)
-"""Returns the agent of a process that serves: one, so that its servers are reached once."""
+"""Returns the same agent for the same Athena, so that a serving process lists its servers' tools once."""
 
 
 @cache
 def _loop() -> asyncio.AbstractEventLoop:
-    """Return the process's event loop for agents, as models' clients belong to one; a thread runs it."""
+    """Return the one event loop for all agents, run by a thread: a model's client is bound to its loop."""
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="athena-agent", daemon=True).start()
     return loop
 
 
 def _why_it_ended(run: AgentRun) -> str:
-    """Do a run; return why it gave up, "" where it answered or was stopped."""
+    """Run the agent; return why it gave up, or "" if it answered or was stopped."""
     future = asyncio.run_coroutine_threadsafe(run.answer(), _loop())
     while not wait([future], timeout=STOP_POLL_S).done:
         if run.turn.stop.is_set():
@@ -125,7 +125,7 @@ class AgentRun:
     turn: RunningTurn
     parts: ChatParts
     sources: dict[str, prompts.Source] = field(default_factory=dict)  # by id of the section
-    judged: Answerability | None = None  # the most probable verdict of a search
+    judged: Answerability | None = None  # of the search with the highest probability
 
     def __post_init__(self) -> None:
         limits = self.parts.limits
@@ -169,7 +169,7 @@ class AgentRun:
         return f"Forgotten: {counted(len(forgotten.ids), 'memory')}."
 
     def _recalled(self, texts: Mapping[str, str]) -> str:
-        """Return memories by id for the model, and count them as recalled in this turn."""
+        """Return texts by id as a list for the model, and add them to the turn's recalled memories."""
         before = self.turn.recollection
         known = {item.id for item in before.all}
         new = (Recalled(id=one, text=text) for one, text in texts.items() if one not in known)
@@ -177,7 +177,7 @@ class AgentRun:
         return "\n".join(f"- {text} (id {one})" for one, text in texts.items())
 
     def own_tools(self) -> list[AgentTool]:
-        """Return them as a model is offered them; a private conversation changes no memory."""
+        """Return the six methods above as tools; `remember` and `forget` only if the chat is not private."""
         private = self.parts.memory is None or isinstance(self.parts.conversations, PrivateConversations)
         writing = () if private else (self.remember, self.forget)
         return [
@@ -224,7 +224,7 @@ class AgentRun:
         return (answer or text).strip()
 
     async def _tools(self) -> Mapping[str, AgentTool]:
-        """Return the tools by name; Athena's own keep their names."""
+        """Connect to the MCP servers, and return all tools by name; on equal names, Athena's own wins."""
         tools_of, failed = self.agent.server_tools, self.agent.failed_servers
         self.turn.notices += tuple(await connect(self.agent.servers, tools_of, failed))
         found = (tool for tools in tools_of.values() for tool in tools)
@@ -237,7 +237,7 @@ class AgentRun:
         return "\n\n".join([prompts.memory_text(self.turn.recollection), intro, *searches, asked]).strip()
 
     def _agents(self, tools: Sequence[AgentTool]) -> list[FunctionAgent | ReActAgent]:
-        """Return LlamaIndex's agents: for a model that calls functions, and for one that writes its calls."""
+        """Return the agents to try: `FunctionAgent` if the model can call functions, then `ReActAgent`."""
         persona, rules = self.parts.persona, f"{prompts.RULES}\n{TOOL_RULES}"
         shared: dict[str, Any] = {
             "system_prompt": "\n\n".join([persona.system_header.strip(), persona.tone.strip(), rules]),
@@ -250,9 +250,9 @@ class AgentRun:
         return [*first, ReActAgent(llm=llm, **shared)]
 
     async def _call(self, tool: AgentTool, **arguments: Any) -> str:
-        """Call a tool as a step of the turn, and return its result as the model reads it.
+        """Call a tool as a step of the turn, and return its result as the model reads it, or a refusal.
 
-        LlamaIndex tells the model the text of an exception.
+        LlamaIndex passes the text of an exception to the model.
         """
         with self.turn.trace.step("tool", tool=tool.name, kind=tool.kind, arguments=arguments) as step:
             if self.tokens_left < LEAST_TOKENS:
@@ -284,7 +284,7 @@ class AgentRun:
         return f"<result {self.word}>\n{body}\n</result {self.word}>"
 
     def _numbered(self, passages: Sequence[Passage]) -> list[str]:
-        """Return sections as sources, each under one number in the run; they share the room that is left."""
+        """Return sections as numbered sources; a section keeps its number, and all share the tokens left."""
         blocks, budget = list[str](), self.tokens_left // max(1, len(passages))
         for passage in passages:
             known, id_ = self.sources.get(passage.section.node_id), passage.section.node_id

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from pipeline.steps.records import ToolKind
 
 MOST_CHARACTERS = 20_000  # of a result
-CONNECT_S = 10  # that a run waits for servers that did not answer before
-AGAIN_S = 60.0  # until one that did not answer is asked again: no question waits for it before
+CONNECT_S = 10  # how long a run waits for an MCP server to list its tools
+AGAIN_S = 60.0  # until a server that failed is asked again; meanwhile no question waits for it
 
 
 @dataclass(frozen=True, slots=True)
 class AgentTool:
-    """A tool as a model is offered it; the user is asked before each call of one that `writes`."""
+    """A tool that a model may call; if it `writes`, the user is asked before each call."""
 
     function: FunctionTool
     kind: ToolKind = "tool"
@@ -42,23 +42,23 @@ class AgentTool:
 
 
 Consent = Callable[[AgentTool, Mapping[str, Any], threading.Event], bool]
-"""Asks the user whether a tool that writes may be called so; ends early where the event is set."""
+"""Asks the user whether a tool may be called with these arguments; returns early once the event is set."""
 
 
 def function_tool(function: Callable[..., Any], *, reads: bool = False, kind: ToolKind = "tool") -> AgentTool:
-    """Make a tool of a function: its types are the parameters, its docstring is the description."""
+    """Return a function as a tool: its signature is the schema, its docstring is the description."""
     description = " ".join((function.__doc__ or function.__name__).split())
     return AgentTool(FunctionTool.from_defaults(function, description=description), kind, writes=not reads)
 
 
 def result_text(value: Any) -> str:
-    """Return the result of a function as a text without secrets, cut after 20,000 characters."""
+    """Return a function's result as text (or JSON) without secrets, cut to 20,000 characters."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return redacted(well_formed(text[: 2 * MOST_CHARACTERS]))[:MOST_CHARACTERS]
 
 
 class McpServer(BaseModel):
-    """One server of the file: a command with arguments, or a URL with headers."""
+    """One MCP server in the file: a command with arguments, or a URL with headers."""
 
     command: str = ""
     args: list[str] = []
@@ -76,7 +76,7 @@ class McpServersFile(BaseModel):
 async def connect(
     servers: Mapping[str, McpServer], tools: dict[str, list[AgentTool]], failed: dict[str, tuple[float, str]]
 ) -> list[str]:
-    """Ask the servers without tools for theirs; return a notice for each one that cannot be used."""
+    """Add to `tools` the tools of servers not yet in it; return a notice for each server that failed."""
     now = time.monotonic()
     missing = [name for name in servers if name not in tools and now >= failed.get(name, (0.0, ""))[0]]
     asked = (_tools_of(name, servers[name]) for name in missing)
@@ -95,13 +95,13 @@ def _reason(error: BaseException) -> str:
 
 
 def read_servers(path: Path | None) -> dict[str, McpServer]:
-    """Return the servers of a file, if one is set; raises `ConfigurationError` for another form."""
+    """Return the servers in a file, or {} without a path; raises `ConfigurationError` for a bad file."""
     if path is None:
         return {}
     try:
         servers = McpServersFile.model_validate_json(path.read_text(encoding="utf-8")).servers
     except (OSError, UnicodeDecodeError, ValidationError) as error:
-        problem = f"ATHENA_MCP_SERVERS names '{path}', which has no servers in JSON."
+        problem = f"ATHENA_MCP_SERVERS: no MCP servers can be read from '{path}'."
         raise ConfigurationError(problem, "Write it as docs/agent.md shows.") from error
     for server in servers.values():
         sent = ((server.env or {}) | server.headers).items()
@@ -111,7 +111,7 @@ def read_servers(path: Path | None) -> dict[str, McpServer]:
 
 
 def _client_of(server: McpServer) -> Any:
-    """Return LlamaIndex's client of a server; each request of it is a session of its own."""
+    """Return LlamaIndex's client for a server; it opens a new session for each request."""
     with extra_for("An MCP server", "doors"):
         from llama_index.tools.mcp import BasicMCPClient
 
@@ -120,7 +120,7 @@ def _client_of(server: McpServer) -> Any:
 
 
 async def _tools_of(server_name: str, server: McpServer) -> list[AgentTool]:
-    """Return a server's tools; raises the SDK's exceptions where it does not answer within `CONNECT_S`."""
+    """Return a server's tools; raises the SDK's exceptions, and `TimeoutError` after `CONNECT_S`."""
     client = _client_of(server)
     async with asyncio.timeout(CONNECT_S), client.http_client:
         from llama_index.tools.mcp import McpToolSpec
@@ -130,7 +130,7 @@ async def _tools_of(server_name: str, server: McpServer) -> list[AgentTool]:
 
 
 def _tool_of(server_name: str, server: McpServer, given: ToolMetadata) -> AgentTool:
-    """Return a server's tool under a name of its own; the user is asked before each call."""
+    """Return a server's tool, named SERVER_TOOL; the user is asked before each call."""
     name = re.sub(r"[^A-Za-z0-9_-]", "_", f"{server_name}_{given.name}")[:64]
 
     async def call(**arguments: Any) -> str:

@@ -1,4 +1,4 @@
-"""What a program imports: `from athena import load_settings, open_athena` (docs/library.md).
+"""The public names of the library: `from athena import load_settings, open_athena` (docs/library.md).
 
 Each name is imported at its first use, so that a program loads only what it needs.
 """
@@ -42,7 +42,7 @@ _NAMES = {
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name from the module that defines it."""
+    """Import a public name from the module that defines it; raise `AttributeError` for other names."""
     for module, names in _NAMES.items():
         if name in names:
             return getattr(import_module(module), name)

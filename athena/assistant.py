@@ -1,4 +1,4 @@
-"""Athena: what programs, the pages, the command line and the evaluation talk to."""
+"""`Athena`: the class that programs, the pages, the command line and the evaluation call."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ def open_athena(
     encoder: Encoder | None = None,
     reranker: CrossEncoder | None = None,
 ) -> Athena:
-    """Return Athena over the index in `settings.data_dir`; nothing is read before it is needed.
+    """Return an Athena for these settings; the store and the models are opened at their first use.
 
-    Without settings, those of the environment and `.env` hold. Models that are given take the place of those
-    that the settings name.
+    Without `settings`, `load_settings()` is called, which may raise `ConfigurationError`. `llm`, `encoder`
+    and `reranker` replace the models that the settings name.
     """
     return Athena(build_components(settings or load_settings(), Given(llm, encoder, reranker)))
 
@@ -68,25 +68,25 @@ def open_athena(
 class Asking(TypedDict, total=False):
     """The options of `ask`, `stream` and `chat`, all of them optional."""
 
-    conversation_id: str | None  # of a stored conversation that goes on; else a new one begins
+    conversation_id: str | None  # the stored conversation to continue; None begins a new one
     llm: str | LLM | None  # a model or its name
     options: RetrievalOptions | None
-    paths: Iterable[str] | None  # ask these documents; else those of the conversation's scope
+    paths: Iterable[str] | None  # globs of the documents to search; None: the conversation's scope
     persona: Persona | None
     user: str | None
-    private: bool  # keep the conversation in this process alone, and remember nothing of it
-    unkept: bool  # private, and no part of the conversation is kept after the answer
-    agent: ChatAgent | None  # `from agent import open_agent`: chooses tools, where there is a language model
+    private: bool  # keep the conversation only in this process, and remember nothing of it
+    unkept: bool  # like private, and the conversation is dropped after the answer
+    agent: ChatAgent | None  # from `agent.open_agent`: calls tools; ignored without a language model
 
 
 class Athena:
-    """The components and what is done with them; safe to use from several threads."""
+    """Ingests, searches, answers and remembers by one set of components; safe to use from several threads."""
 
     def __init__(self, components: Components) -> None:
         self.components = components
         self._after_answers = Lazy(_make_after_answers)
-        self._ingesting: list[None] = []  # one for each run
-        self._changing = threading.Lock()  # a change reads the file, and writes it
+        self._ingesting: list[None] = []  # one item for each running ingest
+        self._changing = threading.Lock()  # a change of settings reads settings.json, then writes it
 
     def __enter__(self) -> Self:
         return self
@@ -102,13 +102,13 @@ class Athena:
         return self.components.settings
 
     def use(self, settings: Settings) -> None:
-        """Use other settings from the next question on; answers that are being written end as they began."""
+        """Use other settings from the next question on; answers in progress keep the former settings."""
         self.components = with_settings(self.components, settings)
 
     def change_settings(self, changes: Mapping[str, Any]) -> Settings:
-        """Write changed choices to the data folder, and use them; None takes a choice back.
+        """Store changed choices of the Settings page, and use them; None removes a choice.
 
-        Raises `ConfigurationError`, also where the data folder cannot be written; then nothing has changed.
+        Raises `ConfigurationError` for an invalid value or an unwritable data folder; then nothing changes.
         """
         with self._changing:
             settings = drafted(self.settings, changes)
@@ -128,7 +128,7 @@ class Athena:
 
     @property
     def manifest(self) -> Manifest:
-        """The description of an index that would be made now."""
+        """The manifest of an index that is made now."""
         return manifest_of(self.encoder)
 
     @property
@@ -160,7 +160,7 @@ class Athena:
 
     @property
     def options(self) -> RetrievalOptions:
-        """The options of a search, as the settings have them."""
+        """The search options in the settings."""
         return retrieval_options(self.settings)
 
     @property
@@ -170,12 +170,12 @@ class Athena:
 
     @property
     def retriever(self) -> HybridRetriever:
-        """The same search as LlamaIndex's retriever, for a program of LlamaIndex's parts."""
+        """The same search as a LlamaIndex retriever, for programs that use LlamaIndex."""
         from pipeline.llamaindex.retriever import HybridRetriever
 
         return HybridRetriever(self.hybrid_search)
 
-    # -- what is indexed ----------------------------------------------------------------------------
+    # -- indexing -----------------------------------------------------------------------------------
 
     @property
     def ingesting(self) -> bool:
@@ -190,9 +190,9 @@ class Athena:
         on_progress: Callable[[Progress], None] | None = None,
         should_stop: Callable[[], bool] | None = None,
     ) -> IngestReport:
-        """Bring the index up to date with the documents at and below `paths`.
+        """Bring the index up to date with the documents at and below `paths`, and report what was done.
 
-        `should_stop` is called by more than one thread.
+        Ends early once `should_stop()` is true; several threads call it. Raises `StoreError`, `ModelError`.
         """
         from pipeline.ingest import ingest
 
@@ -217,9 +217,9 @@ class Athena:
             self._ingesting.pop()
 
     def delete_with_file(self, source: str) -> bool:
-        """Remove a document from the index, and its file where it was uploaded; return whether a file was.
+        """Delete a document from the index, and its file if uploaded; return whether a file was deleted.
 
-        Raises `UnknownDocument`. A file of another folder stays: the next ingest of that folder indexes it.
+        Raises `UnknownDocument`. A file in another folder stays: the next ingest of that folder indexes it.
         """
         from pipeline.ingesting import uploads
         from pipeline.ingesting.documents import paths_of
@@ -232,10 +232,10 @@ class Athena:
             return folder is not None and any(uploads.remove(path, folder) for path in paths_of(info))
 
     def warm_up(self, *, serving: bool = False) -> None:
-        """Load the embedding model in the background: it is needed soon, and other imports take as long.
+        """Load the embedding model in a thread, while the caller imports other modules.
 
-        A model on a server is left alone: a request for nothing may cost money. A process that stays up,
-        `serving`, also collects the words of the documents, by which spelling is corrected.
+        A model on a server (a request may cost money) or from the program is left alone. With `serving`, for
+        a process that stays up, also load the word list for spelling, and shorten Python's own pauses.
         """
         if self.models.given.encoder is None and not is_remote(self.settings):
             run_ahead(lambda: self.encoder.encode_query(""))
@@ -248,10 +248,10 @@ class Athena:
     def search(
         self, query: str, *, paths: Iterable[str] = (), limit: int | None = None, all_ranks: bool = False
     ) -> Retrieval:
-        """Return the best passages for a query, whatever their length.
+        """Return the best passages for a query, with no limit on their total length.
 
-        `limit` is the number of passages, by default `top_k`. The steps keep the first ranks of each list,
-        or all. Raises `NothingIndexed`.
+        `limit` is the most passages, by default `top_k`. The steps have the first ranks of each ranking,
+        with `all_ranks` all of them. Raises `NothingIndexed`.
         """
         require_index(self.settings, self.store)
         options = self.options.but(
@@ -263,7 +263,7 @@ class Athena:
     # -- chatting -----------------------------------------------------------------------------------
 
     def chat(self, **asking: Unpack[Asking]) -> ChatRecipe:
-        """Return a chat bound to one conversation, or to a new one."""
+        """Return a chat in a stored or new conversation; raises `NothingIndexed`, `UnknownConversation`."""
         from memory.chat import PRIVATE, RememberingChat
         from pipeline.answering.turns import ChatParts
         from pipeline.chat import ChatRecipe
@@ -309,7 +309,7 @@ class Athena:
     def stream(
         self, question: str, *, history: Sequence[Message] | None = None, **asking: Unpack[Asking]
     ) -> AnswerStream:
-        """Return the same answer while it is made: its events, or its text."""
+        """Return the answer of `ask` as a stream of events or text; the first step asks the question."""
         from athena.streams import AnswerStream
 
         def run(stop: threading.Event) -> Iterator[ChatEvent]:
@@ -328,8 +328,8 @@ class Athena:
     def rate(self, turn_id: str, value: int | None, *, private: bool = False) -> None:
         """Store the reader's rating of an answer: 1, -1, or None to take it back.
 
-        It also moves the importance of the memories of that turn. Raises `UnknownConversation` where the
-        answer is not stored any more.
+        Unless `private`, the rating also changes the importance of the memory of that question and answer.
+        Raises `UnknownConversation` if the answer is no longer stored.
         """
         conversations = self.private_conversations if private else self.conversations
         conversations.set_feedback(turn_id, value)
@@ -345,11 +345,11 @@ class Athena:
         return self.memory_of()
 
     def memory_of(self, user: str | None = None, *, persona: Persona | None = None) -> UserMemory:
-        """Return the memory of a user, by default the settings'; with another persona on request."""
+        """Return the memory of `user`, with the static memories of `persona`; default: the settings'."""
         return user_memory(self.components, user or self.settings.user, persona=persona)
 
     def with_memories(self, answer: Answer, *, user: str | None = None) -> tuple[Answer, Mapping[str, str]]:
-        """Return the answer with the texts of the memories that it names, and the recalled texts by id."""
+        """Return the answer with memories' ids replaced by their texts, and the recalled texts by id."""
         ids = (*answer.recalled, *memories_named(answer.text))
         if not ids:
             return answer, {}
@@ -360,12 +360,12 @@ class Athena:
     # -- ending -------------------------------------------------------------------------------------
 
     def finish(self) -> None:
-        """Finish the background jobs of past answers: keeping facts in the memory."""
+        """Wait for the background jobs of past answers, which store facts in the memory."""
         if (after := self._after_answers.made) is not None:
             after.finish()
 
     def close(self) -> None:
-        """Finish what is left, and release files and connections, also where a step fails."""
+        """Wait for the background jobs, then close the store and the tracer, even if a step fails."""
         with ExitStack() as last:
             if (tracer := self.components.tracer.made) is not None:
                 last.callback(tracer.close)

@@ -1,4 +1,4 @@
-"""Everything that one Athena is made of, as one record. Each component is made at its first use.
+"""The components of one Athena, as one record. Each component is made at its first use.
 
 So a command pays only for what it needs: an ingest with nothing to do imports neither LlamaIndex nor a model.
 """
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from pipeline.retrieve import HybridSearch
     from pipeline.steps.tracing import TurnTracer
 
-MODEL_TIMEOUT_S = 60.0  # for what the memory asks of a language model
-MOST_USERS = 64  # whose turns are kept in the process; 10,000 turns take some 30 MB
+MODEL_TIMEOUT_S = 60.0  # for one request of the memory to a language model
+MOST_USERS = 64  # users whose turns are cached in the process; 10,000 turns take about 30 MB
 SPLITTER = "punkt-1"
-"""Names how sections are cut into sentences; an index of another one has to be rebuilt."""
+"""The name of the sentence splitter; an index made with another one has to be rebuilt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Components:
 
 
 def build_components(settings: Settings, given: Given) -> Components:
-    """Return the components that the settings ask for, with the given models in place of theirs."""
+    """Return the components for the settings; models in `given` replace those that the settings name."""
     models = build_models(settings, given)
     store = Lazy(lambda: open_store(settings, lambda: manifest_of(models.encoder()[0])))
     return Components(
@@ -68,9 +68,9 @@ def build_components(settings: Settings, given: Given) -> Components:
 
 
 def with_settings(components: Components, settings: Settings) -> Components:
-    """Return the components for other settings of the language model, memory and persona.
+    """Return the components for changed settings of the language model, memory and persona.
 
-    The store and the models on disk stay; an embedding model on a server is asked at its new address.
+    The store and local models are reused; an embedding model on a server uses the address in `settings`.
     """
     store, before = components.store, components.models
     models = replace(build_models(settings, before.given), cross_encoder=before.cross_encoder)
@@ -104,7 +104,7 @@ def retrieval_options(settings: Settings) -> RetrievalOptions:
 
 
 def _tracer(settings: Settings) -> TurnTracer | None:
-    """Return the exporter of finished turns as traces; None without ATHENA_PHOENIX_URL."""
+    """Return the trace exporter, None if ATHENA_PHOENIX_URL is empty; raises `ConfigurationError`."""
     if not settings.phoenix_url:
         return None
     with extra_for("ATHENA_PHOENIX_URL", "tracing"):
@@ -118,8 +118,8 @@ def _tracer(settings: Settings) -> TurnTracer | None:
 def open_store(settings: Settings, manifest: Callable[[], Manifest] | None = None) -> Store:
     """Return the store that the settings choose; the caller closes it.
 
-    A search in an index that was not made with `manifest` raises `ManifestMismatch`. Raises
-    `ConfigurationError` where the drivers of the servers are not installed.
+    If `manifest` is given, a search in an index with another manifest raises `ManifestMismatch`. Raises
+    `ConfigurationError` if the drivers of the servers are not installed.
     """
     match settings.store:
         case "embedded":
@@ -133,12 +133,12 @@ def open_store(settings: Settings, manifest: Callable[[], Manifest] | None = Non
 
 
 def manifest_of(encoder: Encoder) -> Manifest:
-    """Return the description of an index that is made with an embedding model."""
+    """Return the manifest of an index that is made now with this embedding model."""
     return Manifest(FORMAT, encoder.name, encoder.dimensions, SPLITTER, encoder.fingerprint, EMBEDDING_RECIPE)
 
 
 def require_index(settings: Settings, store: DocumentStore) -> None:
-    """Raise `NothingIndexed` where nothing was ever indexed."""
+    """Raise `NothingIndexed` if the store has no index yet."""
     if store.statistics().manifest is None:
         where = "the servers" if settings.store == "server" else f"'{settings.data_dir}'"
         raise NothingIndexed(
@@ -150,7 +150,7 @@ def require_index(settings: Settings, store: DocumentStore) -> None:
 
 
 def _memory_indexes(store: Lazy[Store], models: Models) -> Lazy[Indexes]:
-    """Return the memories of all users in this process."""
+    """Return the memory indexes of all users; they are opened at the first call."""
 
     def make() -> Indexes:
         from memory.index import Indexes
@@ -161,7 +161,7 @@ def _memory_indexes(store: Lazy[Store], models: Models) -> Lazy[Indexes]:
 
 
 def _turns_of(store: Lazy[Store], models: Models) -> Callable[[str], UserTurns]:
-    """Return a function from a user to their turns, with a cache of the latest users."""
+    """Return a function that returns a user's turns by user name; it caches the latest `MOST_USERS` users."""
 
     @lru_cache(MOST_USERS)
     def turns_of(user: str) -> UserTurns:
@@ -173,7 +173,7 @@ def _turns_of(store: Lazy[Store], models: Models) -> Callable[[str], UserTurns]:
 
 
 def user_memory(components: Components, user: str, *, persona: Persona | None = None) -> UserMemory:
-    """Return the memory of one user, with the static memories of a persona, by default the settings'."""
+    """Return a user's memory with the static memories of `persona`, by default the settings' persona."""
     from memory.graph import id_of
     from memory.user_memory import UserMemory
     from pipeline.answering.recollection import Recalled

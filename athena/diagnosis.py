@@ -21,7 +21,7 @@ RESTORE = "Put back a backup. Without one, index again in a new folder with `ath
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check; `fix` may hold advice although all is well."""
+    """The result of one check; `fix` may have advice even if `ok` is true."""
 
     name: str
     ok: bool
@@ -31,14 +31,14 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """All checks; `ok` where each of them is."""
+    """The results of all checks; `ok` is true if every check is."""
 
     ok: bool
     checks: tuple[Check, ...]
 
 
 def diagnose(athena: Athena) -> Diagnosis:
-    """Run every check; one that fails does not keep the others from running."""
+    """Run every check; an `AthenaError` fails only the check that raised it."""
     models = athena.models
     steps: dict[str, Callable[[], Check]] = {
         "python": lambda: Check("python", True, ".".join(map(str, sys.version_info[:3]))),
@@ -65,7 +65,7 @@ def _run(name: str, step: Callable[[], Check]) -> Check:
 
 
 def _store(athena: Athena) -> Check:
-    """Return the servers' versions, or what SQLite's quick check of the file finds."""
+    """Check the store: return the servers' versions, or the damage that SQLite finds in the file."""
     if athena.settings.store == "server":
         from pipeline.stores.server import ServerStore
 
@@ -80,7 +80,7 @@ def _store(athena: Athena) -> Check:
 
 
 def _index(athena: Athena) -> Check:
-    """Return the size of the index; advice where it has languages that the embedding model does not know."""
+    """Check the index: return its size, and advice on languages unknown to the embedding model."""
     store = athena.store
     statistics, documents = store.statistics(), store.documents()
     stored = statistics.manifest

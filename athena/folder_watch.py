@@ -1,4 +1,4 @@
-"""Keep an index in step with folders: ingest them, and again after each change that `watchfiles` reports."""
+"""Keep an index up to date with folders: ingest them at once, then after each change of a file in them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from athena import Athena
     from pipeline.ingest import IngestReport
 
-REST_MS = 500  # without another change, before what changed is ingested: a burst of files is one ingest
-LONGEST_WAIT_MS = 60_000  # for such a rest
-RETRY_MS = 1_000  # after which an ingest that failed is repeated: another process may have been writing
+REST_MS = 500  # time without a change before an ingest, so that a burst of changes is ingested once
+LONGEST_WAIT_MS = 60_000  # while changes never pause, ingest after this time
+RETRY_MS = 1_000  # until a failed ingest is repeated: another process may have been writing
 
 
 def watch_folders(
@@ -28,9 +28,9 @@ def watch_folders(
 ) -> None:
     """Ingest the paths now and after every change, until `stop` is set.
 
-    `on_report` gets the report of each ingest that changed the index or met a problem, `on_error` an error
-    once: the ingest is repeated until it succeeds. Hidden folders and the data folder are ignored. Raises
-    `ConfigurationError` where no path exists.
+    `on_report` gets the report of each ingest that changed the index or met a problem. A failed ingest is
+    repeated until it succeeds; `on_error` gets the same error only once. Changes in hidden folders and in
+    the data folder are ignored. Raises `ConfigurationError` if none of the paths exists.
     """
     from watchfiles import watch
 
@@ -39,7 +39,7 @@ def watch_folders(
     if not folders:
         where = ", ".join(map(str, paths))
         raise ConfigurationError(f"There is nothing to watch at {where}.", "Check the path.")
-    changes = watch(  # it watches before the first ingest, so that no change is missed
+    changes = watch(  # watching starts before the first ingest, so that no change is missed
         *folders,
         watch_filter=lambda _, path: _matters(Path(path), folders, data_dir),
         debounce=LONGEST_WAIT_MS,

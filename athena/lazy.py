@@ -1,4 +1,4 @@
-"""When work is done: a value that is made at its first use, work ahead of time, and Python's own pauses."""
+"""The timing of work: values made at their first use, jobs run ahead of time, and Python's own pauses."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from pipeline.errors import ModelError, StoreError
 Value = TypeVar("Value")
 
 GARBAGE_THRESHOLD = 50_000
-"""New objects between two garbage collections. At Python's 700 they take a tenth of all imports, and 8 % of
-the time of a process that serves 20 users, up to .26 s at once."""
+"""New objects between two garbage collections. At Python's 700, collections take a tenth of the time of all
+imports, and 8 % of the time of a process that serves 20 users, up to .26 s at once."""
 SWITCH_INTERVAL_S = 0.001
-"""How long a computing thread keeps the interpreter while others wait. A search changes threads some twenty
-times, and at Python's .005 waits that long at each for whoever computes."""
+"""How long a computing thread keeps the interpreter while others wait. A search switches threads about 20
+times; at Python's .005, it waits up to 5 ms for a computing thread at each switch."""
 
 
 class Lazy(Generic[Value]):
-    """Call it for the value: `make` runs at the first call, and once, also with several threads."""
+    """A callable that returns a value: the first call runs `make`, later calls in any thread reuse it."""
 
     def __init__(self, make: Callable[[], Value]) -> None:
         self._make = make
@@ -30,7 +30,7 @@ class Lazy(Generic[Value]):
         self._made: list[Value] = []
 
     def __call__(self) -> Value:
-        """Return the value."""
+        """Return the value; raises what `make` raises, and then the next call runs `make` again."""
         with self._lock:
             if not self._made:
                 self._made.append(self._make())
@@ -43,13 +43,13 @@ class Lazy(Generic[Value]):
 
 
 def run_ahead(job: Callable[[], object]) -> None:
-    """Run a job in a thread; a failure is reported where the result is needed, not here."""
+    """Run a job in a thread; a `ModelError` or `StoreError` is ignored, as later use will raise it."""
 
     def run() -> None:
         with suppress(ModelError, StoreError):
             job()
 
-    # Not a daemon: ended while it loads a model, ONNX Runtime would abort the process.
+    # Not a daemon: if the process ended while this thread loads a model, ONNX Runtime would abort it.
     threading.Thread(target=run, name="warm-up").start()
 
 

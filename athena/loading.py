@@ -1,6 +1,6 @@
 """Load the settings from flags, the environment, `.env` and `settings.json`, in this order of precedence.
 
-`settings.json` in the data folder holds what was chosen on the Settings page; only its owner may read it.
+`settings.json` in the data folder has the choices of the Settings page; only the file's owner may read it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CHANGEABLE = ("llm", "ollama_url", "openai_base_url", "openai_api_key", "hyde", 
 KEY, KEY_SERVER = "openai_api_key", "openai_base_url"
 OLLAMA_KEY, OLLAMA_SERVER = "OLLAMA_API_KEY", "ollama_url"
 
-NEAR = 0.8  # similarity of two names of which one is probably a slip
+NEAR = 0.8  # least similarity (0..1) of an unknown name to the setting that was probably meant
 CORRECT_IT = "Correct it in the environment, in .env or on the command line."
 
 
@@ -37,7 +37,7 @@ def load_settings(**flags: Any) -> Settings:
     """Return the settings; `flags` have precedence over all other sources.
 
     Raises:
-        ConfigurationError: a value is invalid, a file cannot be read, or a name is no setting's.
+        ConfigurationError: a value is invalid, a file is unreadable, a flag unknown or a variable misspelt.
     """
     for name in flags:
         if name not in Settings.model_fields:
@@ -56,7 +56,7 @@ def load_settings(**flags: Any) -> Settings:
 
 
 def with_choices(settings: Settings, choices: Mapping[str, Any], *, fix: str = "") -> Settings:
-    """Return the settings with these choices of the Settings page in place of the earlier ones.
+    """Return the settings with these choices of the Settings page instead of all earlier choices.
 
     Values of flags, the environment and `.env` stay. Raises `ConfigurationError`, with `fix` as its advice.
     """
@@ -69,9 +69,9 @@ def with_choices(settings: Settings, choices: Mapping[str, Any], *, fix: str = "
 
 
 def changeable(settings: Settings) -> frozenset[str]:
-    """Return the names that the Settings page may change: no flag, no variable and no `.env` sets them.
+    """Return the settings that the Settings page may change: no flag, variable or `.env` sets them.
 
-    Where one of these sets a key, the page may not change the address of the server that gets the key.
+    If one of these sets an API key, the page may not change the address of the server that gets the key.
     """
     fixed = {*settings.fixed}
     if KEY in fixed:
@@ -82,14 +82,14 @@ def changeable(settings: Settings) -> frozenset[str]:
 
 
 def options_of(settings: Settings, kind: type[Kind], **changes: Any) -> Kind:
-    """Return the options of one kind with the values of the settings, and with these changes."""
+    """Return options of the class `kind` with the values of the settings; `changes` override these."""
     return kind(**settings.model_dump(include=set(kind.model_fields)) | changes)
 
 
 def drafted(settings: Settings, changes: Mapping[str, Any]) -> Settings:
-    """Return the settings with some choices changed, and checked; None takes a choice back.
+    """Return the settings with changed choices; None removes a choice. Nothing is written or put to use.
 
-    Raises `ConfigurationError`.
+    Raises `ConfigurationError` for an invalid value, a wrong model name or an unusable persona file.
     """
     from pipeline.answering.persona import load_persona
     from pipeline.models.llm import require_model_name
@@ -105,7 +105,7 @@ def drafted(settings: Settings, changes: Mapping[str, Any]) -> Settings:
 
 
 def _variables() -> set[str]:
-    """Return the names that the environment and `.env` set."""
+    """Return the names of all variables in the environment and `.env`; raises `ConfigurationError`."""
     try:
         return {*os.environ, *DotEnvSettingsSource(Settings).env_vars}
     except (OSError, UnicodeDecodeError) as error:
@@ -113,7 +113,7 @@ def _variables() -> set[str]:
 
 
 def _validated(values: Mapping[str, Any], *, fix: str) -> Settings:
-    """Return the settings with these values above the environment's; raise `ConfigurationError`."""
+    """Return validated settings; `values` override the environment. Raises `ConfigurationError`."""
     try:
         settings = Settings(**values)
     except ValidationError as error:
@@ -127,7 +127,7 @@ def _validated(values: Mapping[str, Any], *, fix: str) -> Settings:
 
 
 def _meant(name: str, prefix: str) -> str:
-    """Return the setting that was probably meant, as a question; "" where none is near."""
+    """Return a sentence that asks whether the most similar setting was meant; "" if none is similar."""
     near = get_close_matches(name.lower(), Settings.model_fields, n=1, cutoff=NEAR)
     return f" Did you mean '{prefix}{near[0].upper() if prefix else near[0]}'?" if near else ""
 
@@ -136,7 +136,7 @@ def _meant(name: str, prefix: str) -> str:
 
 
 def read_choices(data_dir: Path) -> dict[str, Any]:
-    """Return what was chosen on the Settings page, by setting name; raise `ConfigurationError`."""
+    """Return the stored choices by setting name, {} without a file; raises `ConfigurationError`."""
     path = data_dir / FILE_NAME
     try:
         values = json.loads(path.read_text(encoding="utf-8-sig"))["values"].items()
@@ -149,7 +149,7 @@ def read_choices(data_dir: Path) -> dict[str, Any]:
 
 
 def choices_after(settings: Settings, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the choices after a change; a key that was chosen for one server is dropped for another."""
+    """Return the stored choices with the changes; a new `openai_base_url` without a new key drops the key."""
     before = read_choices(settings.data_dir)
     choices = {**before, **changes}
     if KEY not in changes and choices.get(KEY_SERVER) != before.get(KEY_SERVER):
@@ -158,11 +158,11 @@ def choices_after(settings: Settings, changes: Mapping[str, Any]) -> dict[str, A
 
 
 def write_choices(data_dir: Path, values: Mapping[str, Any]) -> None:
-    """Write these choices in place of all others; raise `ConfigurationError` where that is impossible."""
+    """Replace all stored choices by `values`; raises `ConfigurationError` if the file cannot be written."""
     path = data_dir / FILE_NAME
     try:
         data_dir.mkdir(parents=True, exist_ok=True)
-        handle, written = tempfile.mkstemp(dir=data_dir, prefix=f".{FILE_NAME}-")  # its owner's alone
+        handle, written = tempfile.mkstemp(dir=data_dir, prefix=f".{FILE_NAME}-")  # only its owner may read
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 json.dump({"values": dict(values)}, file, ensure_ascii=False, indent=1)

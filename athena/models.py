@@ -1,4 +1,4 @@
-"""Which models: for embedding, reranking and answering; each is looked for at its first use."""
+"""The models for embedding, reranking and answering; each is looked up at its first use."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 WORD = "Answer with the one word: ready"
 WORD_TIMEOUT_S = 60.0  # a model may have to be loaded first
-REMOTE = ("ollama/", "openai/")  # how the names of models on a server begin
+REMOTE = ("ollama/", "openai/")  # prefixes of the names of models on a server
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +42,9 @@ class Models:
     cross_encoder: Lazy[tuple[CrossEncoder | None, ModelChoice]]
 
     def language_model(self, wanted: str | LLM | None = None) -> tuple[LanguageModel | None, ModelChoice]:
-        """Return the language model to use, None where there is none, and why it was chosen.
+        """Return the language model to use, or None, and why; raises `ConfigurationError` for a bad name.
 
-        `wanted` is a name or a model; by default the one given to `open_athena`, else `settings.llm`.
+        `wanted` is a name or a model; default: the one given to `open_athena`, else `settings.llm`.
         """
         if wanted in (None, ""):
             wanted = self.settings.llm if self.given.llm is None else self.given.llm
@@ -57,14 +57,14 @@ class Models:
         return language_model_of(wanted)
 
     def language_models(self) -> list[str]:
-        """Return the names to pick from: `ollama/NAME`, `openai/NAME`, and `none` at the end."""
+        """Return the models of the servers that answer (`ollama/NAME`, `openai/NAME`), then `none`."""
         from pipeline.models.llm import list_language_models
 
         return list_language_models(options=options_of(self.settings, LanguageModelOptions))
 
 
 def build_models(settings: Settings, given: Given) -> Models:
-    """Return the models for the settings, with the given ones in the place of theirs."""
+    """Return the models for the settings; models in `given` replace those that the settings name."""
     hide(dict(settings))
     return Models(
         settings,
@@ -75,9 +75,9 @@ def build_models(settings: Settings, given: Given) -> Models:
 
 
 def try_connection(settings: Settings) -> str:
-    """Ask the language model for one word; return its name and place, or raise why it does not answer.
+    """Ask the language model for one word; return a sentence with its name, or raise `AthenaError`.
 
-    A list of the server's models would not show that the key is right.
+    Listing the server's models would not show whether the API key is right.
     """
     from pipeline.models.generation import complete
 

@@ -1,4 +1,4 @@
-"""How documents are read, as the settings say: limits, formats, and sentences for an embedding model."""
+"""Reading documents by the settings: formats, size limits, uploads, and sentences for an embedding model."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 
 ENGLISH = "en"
 MEGABYTE = 1_000_000
-MAX_UPLOAD_MB = 100  # that a browser may send
+MAX_UPLOAD_MB = 100  # size of one file that a browser may send
 UPLOADS = "uploads"
-"""The folder of uploaded files in the data folder; every format is read there, since each file was chosen."""
+"""The name of the uploads folder in the data folder; all its formats are read: the user chose each file."""
 changing_files = threading.RLock()
-"""Held while an uploaded file is written or deleted, so that a failed upload restores its own former file."""
+"""A lock for writing and deleting uploads, so that a failed upload restores its own former file."""
 
 
 def make_cutter(encoder: Encoder) -> SentenceCutter:
-    """Return what cuts sections into sentences no longer than the embedding model reads."""
+    """Return a cutter of sections into sentences that fit the embedding model's token limit."""
     from readers.cutting import SentenceCutter
 
     return SentenceCutter(encoder.count_tokens, max_tokens=max(8, encoder.max_tokens - 2))
 
 
 def make_reader(settings: Settings, encoder: Callable[[], Encoder]) -> MarkdownCorpus:
-    """Return the reader of documents; `encoder` is called for the first of them."""
+    """Return the reader of documents; it calls `encoder` only when it cuts a document."""
     from readers.corpus import MarkdownCorpus
 
     return MarkdownCorpus(
@@ -55,7 +55,7 @@ def kept_in(settings: Settings, info: DocumentInfo) -> Path | None:
 
 
 def language_warning(languages: Mapping[str, int], models: Models) -> tuple[str, ...]:
-    """Warn where the bundled model does not know the documents' languages, given as numbers by code."""
+    """Warn of languages unknown to the bundled model, or return (); `languages` counts documents by code."""
     others = sorted(languages.keys() - {ENGLISH})
     if not others or models.encoder()[1].provider != "bundled":
         return ()

@@ -1,7 +1,7 @@
 """Every setting: its type, default, unit, and one line on what it does.
 
-Each is also an environment variable `ATHENA_<NAME>` and a line in `.env`. The options that the pipeline and
-the memory take are inherited from their models, so that none is written twice.
+Each can be set as an environment variable `ATHENA_<NAME>` or a line in `.env`. The options of the pipeline
+and the memory are inherited from their pydantic classes, so that no option is defined twice.
 """
 
 from __future__ import annotations
@@ -109,14 +109,14 @@ class Settings(
     @field_validator("ollama_url", "openai_base_url")
     @classmethod
     def _address(cls, url: str) -> str:
-        """Return the address; raise where it can be none."""
+        """Return the URL; raise `PydanticCustomError` if it cannot be a server's address."""
         if url and not is_server_address(url):
-            raise PydanticCustomError("address", "It is no address, such as http://localhost:8000/v1")
+            raise PydanticCustomError("address", "It is not an address like http://localhost:8000/v1")
         return url
 
     _fixed: frozenset[str] | None = PrivateAttr(None)
 
     @property
     def fixed(self) -> frozenset[str]:
-        """The names that flags, the environment or `.env` set, so that the Settings page cannot."""
+        """The settings that flags, the environment or `.env` set: the Settings page cannot change them."""
         return frozenset(self.model_fields_set) if self._fixed is None else self._fixed

@@ -26,7 +26,7 @@ class Shape(BaseModel):
 
 
 class StepOut(Shape):
-    """One step of a run; `data` is filled only in the steps of an agent."""
+    """One step of a run; `data` is {} except for an agent's tool calls (`name` is "tool")."""
 
     name: str
     ms: float
@@ -53,7 +53,7 @@ class SpanOut(Shape):
 
 
 class ResultOut(SpanOut):
-    """One result of a search: the merged section, or the best sentence that was found in a section."""
+    """One search result: a whole section, or the best sentence that was found in it."""
 
     rank: int
     score: float
@@ -65,7 +65,7 @@ class ResultOut(SpanOut):
 
     @classmethod
     def of(cls, passage: Passage, rank: int) -> Self:
-        """Return the shape of a passage at a rank, from 1."""
+        """Return the shape of a passage; `rank` counts from 1."""
         node = passage.node
         return cls(
             rank=rank,
@@ -85,7 +85,7 @@ class ResultOut(SpanOut):
 
 
 class AnswerableOut(Shape):
-    """Whether the documents answer a question: a probability, and the limits between the verdicts."""
+    """Whether the documents answer a question; `threshold` and `sure` divide `probability` into verdicts."""
 
     probability: float
     threshold: float
@@ -95,7 +95,7 @@ class AnswerableOut(Shape):
 
 
 class SearchOut(Shape):
-    """The result of a search."""
+    """The result of a search; after a spelling correction, `query` and `corrected` are the new text."""
 
     query: str
     results: list[ResultOut]
@@ -117,7 +117,7 @@ class SearchOut(Shape):
 
 
 class CitationOut(SpanOut):
-    """One citation: the exact span, its text."""
+    """One citation: the number of its marker, its exact span and its text."""
 
     marker: int
     quote: str
@@ -171,7 +171,7 @@ class AnswerOut(Shape):
 
 
 class SaidOut(Shape):
-    """A message of a conversation, with its score where it was searched for."""
+    """A message of a conversation; `score` is None unless a search found it."""
 
     id: str
     kind: str = "turn"

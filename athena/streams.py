@@ -1,4 +1,4 @@
-"""An answer while it is made, for programs: its events, its text as it arrives, and the whole at the end."""
+"""An answer as a stream, for programs: its events, its text as it arrives, and the complete answer."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from pipeline.errors import AthenaError
 from pipeline.steps.events import AnswerFinished, ChatEvent, RunFailed, SentencesCited
 
 Run: TypeAlias = Callable[[threading.Event], Iterator[ChatEvent]]
-"""Begins an answer that ends early where the event is set."""
+"""Starts an answer and returns its events; the answer ends early once the `threading.Event` is set."""
 
 
 class AnswerStream:
-    """Iterate over it for the events, or over `texts` for the text; the question is asked at the first step.
+    """The events of one answer, iterable once; `texts` yields its text. The first step asks the question.
 
-    `close`, or the end of a `with`, stops the answer; the part that had arrived is stored.
+    `close`, or leaving a `with` block, stops the answer; the text that has arrived by then is stored.
     """
 
     def __init__(self, run: Run, shown: Callable[[Answer], Answer]) -> None:
@@ -51,14 +51,14 @@ class AnswerStream:
         for event in self:
             match event:
                 case SentencesCited(text=text) | AnswerFinished(answer=Answer(text=text)):
-                    yield text[len(sent) :]  # the whole has no blank lines at its end
+                    yield text[len(sent) :]  # the final text has no blank lines at its end
                     sent = text
                 case RunFailed(error=error):
                     raise error
 
     @property
     def answer(self) -> Answer:
-        """The whole answer, when it is complete; raises the `AthenaError` that ended it."""
+        """The answer, after waiting for its end; raises `AthenaError` if it failed or was closed before."""
         for _ in self:
             pass
         match self._last:
@@ -69,7 +69,7 @@ class AnswerStream:
         raise AthenaError("The answer was stopped.", "Ask again.")
 
     def _kept(self, run: Run, shown: Callable[[Answer], Answer]) -> Generator[ChatEvent, None, None]:
-        """Yield the events, and keep the last one."""
+        """Yield the events, the final answer passed through `shown`; keep the last event."""
         for event in run(self.stop):
             if isinstance(event, AnswerFinished):
                 event = replace(event, answer=shown(event.answer))
@@ -79,7 +79,7 @@ class AnswerStream:
 
 
 async def arriving(stream: AnswerStream) -> AsyncGenerator[ChatEvent, None]:
-    """Yield the events of a stream; a thread does the work, and cancelling the task stops the answer."""
+    """Yield a stream's events without blocking the event loop; cancelling the task stops the answer."""
     loop = asyncio.get_running_loop()
     arrived: asyncio.Queue[ChatEvent | None] = asyncio.Queue()
 
@@ -90,7 +90,7 @@ async def arriving(stream: AnswerStream) -> AsyncGenerator[ChatEvent, None]:
         finally:
             loop.call_soon_threadsafe(arrived.put_nowait, None)
 
-    # A thread of its own: in the loop's pool, slow models would make other work wait.
+    # Not the event loop's thread pool: slow models there would make other work wait.
     pool = ThreadPoolExecutor(1, thread_name_prefix="athena-answer")
     working = loop.run_in_executor(pool, work)
     pool.shutdown(wait=False)

@@ -20,22 +20,22 @@ P95 = 0.95
 
 @dataclass(frozen=True, slots=True)
 class UsageRow:
-    """The sums over some answers; None means unknown, which is not 0."""
+    """Usage summed over turns; None means that it is unknown, not that it is 0."""
 
     turns: int
-    answers: int  # complete ones that do not abstain
+    answers: int  # complete answers that do not abstain
     abstentions: int
     tokens_in: int | None
     tokens_out: int | None
     estimated: bool  # some tokens were counted here, since the model's server did not report them
-    cost: float | None  # of the answers whose model has a price
-    p95_s: float | None  # of an answer's duration
-    recalls: int = 0  # answers with memories in their prompt
-    relevance: tuple[float, ...] = ()  # of those memories: the least, the median and the highest cosine
+    cost: float | None  # of the turns whose model has a price
+    p95_s: float | None  # 95th percentile of the turns' durations, in seconds
+    recalls: int = 0  # turns that recalled memories
+    relevance: tuple[float, ...] = ()  # lowest, median and highest cosine of the recalled memories; () = none
 
 
 def usage(conversations: Conversations, by: UsageKey) -> dict[str, UsageRow]:
-    """Return the usage by model, local day or user, and in total."""
+    """Return a row for each model, day (ISO date, local time) or user, sorted by key, then the `TOTAL`."""
     turns = conversations.usage()
     found: dict[str, list[TurnUsage]] = defaultdict(list)
     for turn in turns:

@@ -1,4 +1,4 @@
-"""`make bench`: Athena beside other libraries, in one run; writes build/benchmarks.md and the raw numbers."""
+"""`make bench`: compare Athena with other libraries; write build/benchmarks.md and benchmarks.json."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ from pipeline.errors import AthenaError
 
 PAGE = ROOT / "build" / "benchmarks.md"
 QUESTION = "The LN2 tank shows OFFLINE, what can be the reason and what do I do?"
-RANKS = 10  # that count for MRR
+RANKS = 10  # lower ranks count 0 for MRR
 ASKS = 5
 HEAD = """# Benchmarks
 
 Written by `make bench` on {date}; do not edit. {machine}. Load before the run: {load}.
 
-Everyone has the same model, all-MiniLM-L6-v2, on the CPU, and no language model. Athena has its int8 ONNX
-file, the others the float32 weights in torch; *reranking*, its cross-encoder reads five passages. Each
-library is used as its documentation teaches; `bench/peers/` has the code. {versions}
+All libraries use the same model, all-MiniLM-L6-v2, on the CPU, and no language model. Athena uses its int8
+ONNX file, the others the float32 weights in torch; with *reranking*, its cross-encoder reads five passages.
+Each library is used as its documentation teaches; `bench/peers/` has the code. {versions}
 
 ## {collection}, {files} files
 
 {table}
 
-- **Passages.** Athena embeds every sentence and every section; fewer passages are ingested faster and
-  cited less exactly.
+- **Passages.** Athena embeds every sentence and every section; fewer passages are ingested faster, but
+  cited less precisely.
 - **Ingest** is a whole process, imports included; *again* is a new process with nothing changed. **Memory**
   is the peak of the process and its children. **Search** is one question after another in a warm process,
   for ten passages each.
-- **Right file first, MRR@10**: {questions} headings that stand over one section only are the questions, and
-  the file that has the heading is right. That is easier than people's questions, and favours whoever searches
-  headings. No setting was chosen on them. In brackets: 95 % bootstrap intervals; *against*: the paired
-  difference Athena − this.
+- **Right file first, MRR@10**: the questions are {questions} headings that only one section has; the right
+  file is the one with the heading. They are easier than users' questions, and favour libraries that search
+  headings. No setting was chosen with them. In brackets: 95 % bootstrap intervals; *against*: the paired
+  difference, Athena minus this library.
 
 ## Athena alone
 
@@ -62,7 +62,7 @@ library is used as its documentation teaches; `bench/peers/` has the code. {vers
 
 @dataclass(slots=True)
 class Measured:
-    """The raw numbers of one contender."""
+    """The raw numbers of one contender; memory is the peak in MB, and `ms` has one time for each question."""
 
     title: str
     version: str
@@ -76,7 +76,7 @@ class Measured:
 
 
 def measure(contender: Contender, folder: Path, work: Path, *, questions: int) -> Measured:
-    """Ingest a folder twice and search it for known headings; raise `BenchmarkError`."""
+    """Ingest `folder` twice and ask `questions` headings; raise `BenchmarkError` if a process fails."""
     found = Measured(contender.title, contender.version())
     items = known_items(folder, count=questions)
     asked = work / "questions.json"
@@ -95,7 +95,7 @@ def measure(contender: Contender, folder: Path, work: Path, *, questions: int) -
 
 
 def alone(data: Path, work: Path) -> dict[str, str]:
-    """Return Athena's own rows: SciFact's quality and the time of `athena ask`, both by the command line."""
+    """Return the rows of Athena alone, by name: quality on SciFact, and time of the command `athena ask`."""
     athena = Path(sys.executable).with_name("athena")
     env = {k: v for k, v in os.environ.items() if not k.startswith("ATHENA_")}
     where: tuple[str | Path, ...] = ("--data-dir", work / "alone", "--json")
@@ -112,7 +112,7 @@ def alone(data: Path, work: Path) -> dict[str, str]:
 
 
 def page(results: Sequence[Measured], own: Mapping[str, str], *, files: int, load: float) -> str:
-    """Return the page as Markdown."""
+    """Return the benchmark page as Markdown; `load` is the machine's load average before the run."""
     memory = psutil.virtual_memory().total / 1e9
     versions = {one.version: one.title for one in reversed(results)}
     return HEAD.format(
@@ -129,7 +129,7 @@ def page(results: Sequence[Measured], own: Mapping[str, str], *, files: int, loa
 
 
 def _table(results: Sequence[Measured]) -> Iterator[str]:
-    """Yield a table with a row for each measure; the best value of a row is bold."""
+    """Yield the lines of the results table; the best time, memory and share of right files are bold."""
     yield f"| | {' | '.join(one.title for one in results)} |"
     yield "|---|" + "--:|" * len(results)
     yield f"| passages | {' | '.join(one.passages for one in results)} |"
@@ -168,10 +168,10 @@ def _cpu() -> str:
 
 
 def main() -> int:
-    """Measure all, write the page and the numbers, and return the exit code: 1 if something failed."""
+    """Measure all, print the page, save it unless `--only` is given; return 1 after an error, else 0."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("--data", type=Path, default=default_folder(), help="folder of docs/ and scifact/")
-    parser.add_argument("--only", action="append", help="a library beside Athena; print, and write nothing")
+    parser.add_argument("--data", type=Path, default=default_folder(), help="folder with docs/ and scifact/")
+    parser.add_argument("--only", action="append", help="compare with this one; write no files")
     parser.add_argument("--questions", type=int, default=300)
     options = parser.parse_args()
     chosen = [one for one in CONTENDERS if not options.only or one.name in {"athena", *options.only}]

@@ -1,7 +1,7 @@
 """The libraries that are compared; `bench/peers/worker.py` runs each in its own virtual environment.
 
-The environments are `.bench-venv/NAME`, because torch is several GB and not part of the app. Each is made
-once with pip and kept until its pinned requirements change.
+The environments are in `.bench-venv/NAME`, because torch is several GB and not part of the app. Each is made
+once with pip and kept until its pinned requirements change. Athena runs in the current environment.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Contender:
     rerank: bool = False
 
     def ingest(self, folder: Path, store: Path) -> tuple[Finished, dict[str, Any]]:
-        """Index a folder of Markdown; return the finished process and its report."""
+        """Index a folder of Markdown; return the finished process and its report: `passages` and `unit`."""
         return self._run("ingest", "--folder", folder, "--store", store)
 
     def search(self, folder: Path, store: Path, questions: Path) -> tuple[Finished, dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Folders of Markdown, and known-item questions: headings whose file is the right answer."""
+"""Folders of Markdown, and known-item questions: each is a heading, and its file is the right answer."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def existing(folder: Path) -> Path:
         return folder
     raise DatasetError(
         f"The benchmark's data are missing: '{folder}' does not exist.",
-        "Name the folder that holds docs/ and scifact/ with --data or in ATHENA_TEST_DATA.",
+        "Give the folder that contains docs/ and scifact/ with --data or in ATHENA_TEST_DATA.",
     )
 
 
 def known_items(folder: Path, *, count: int) -> list[KnownItem]:
-    """Return at most `count` headings that only one section has and that have two content words.
+    """Return at most `count` headings that only one section has, with at least two different content words.
 
     They are ordered by their hashes, so that the choice does not depend on other files.
     """
@@ -53,7 +53,7 @@ def known_items(folder: Path, *, count: int) -> list[KnownItem]:
 
 
 def _headings(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield the own heading, if any, and the source of each section."""
+    """Yield the heading (for text before the first one, the page's title) and the source of each section."""
     for file in find_files([folder], max_bytes=MAX_BYTES).files:
         page = read_page(file.path, max_bytes=MAX_BYTES, source=file.source)
         for section in read_sections(page.text, source=file.source):

@@ -1,4 +1,4 @@
-"""Run a command to its end and measure it: wall time, and peak memory of it and its children."""
+"""Commands that are run to their end and measured: wall time, and peak memory with their children."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Finished:
 def run_measured(
     command: Sequence[str | Path], *, cwd: Path, env: Mapping[str, str] | None = None
 ) -> Finished:
-    """Run `command`; raise `BenchmarkError` with its last output if it fails."""
+    """Run `command` and measure it; raise `BenchmarkError` with its last output if it fails."""
     words = [str(part) for part in command]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         started = time.perf_counter()
@@ -43,7 +43,7 @@ def run_measured(
         try:
             peak_bytes = _peak_bytes(process)
         finally:
-            process.kill()  # where we are interrupted
+            process.kill()  # if we are interrupted
             process.wait()
         seconds = time.perf_counter() - started
         output, errors = _content(out), _content(err)
@@ -57,7 +57,7 @@ def run_measured(
 
 
 def _peak_bytes(process: subprocess.Popen[bytes]) -> int:
-    """Wait for the end of a process; return the most memory of it and its descendants, every 50 ms.
+    """Wait for a process to end; return the peak memory of it and its descendants, sampled every 50 ms.
 
     `ru_maxrss` would be wrong: a child's value starts with its parent's memory, and the values of several
     processes are not added up.

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from athena import Athena, Settings
 
 PATHS = ("/api/", "/v1/", "/mcp", "/health")
-"""The beginnings of the paths that the API answers."""
+"""Prefixes of the URL paths that the API answers."""
 
 
 def open_api(settings: Settings, athena: Callable[[], Athena], *, page: bool) -> FastAPI:
-    """Return the app of the API that ATHENA_DOORS opens; `athena` returns the process's Athena.
+    """Return the app of the APIs that ATHENA_DOORS names; `athena` returns the process's Athena.
 
-    Raises `ConfigurationError` where the extra is not installed, or other machines would need no key.
+    Raises `ConfigurationError` if the extra is missing, or if other machines could use the API without a key.
     """
     with extra_for(f"ATHENA_DOORS={settings.doors}", "doors"):
         from doors.app import make_app

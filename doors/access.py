@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Right = Literal["read", "remember", "write"]
 
 PROXY_HEADERS = ("forwarded", "x-forwarded", "x-real-ip", "via", "cf-connecting-ip", "true-client-ip")
-"""Beginnings of headers that a proxy adds: such a request comes from another machine."""
+"""Prefixes of headers that proxies add; a request with such a header counts as from another machine."""
 bearer = HTTPBearer(auto_error=False, description="A key that `athena keys add NAME` printed.")
 
 
@@ -35,7 +35,7 @@ class Caller:
     rights: frozenset[str] = frozenset(RIGHTS)
 
     def require(self, right: Right) -> None:
-        """Raise `NotAllowed` where the key lacks a right."""
+        """Raise `NotAllowed` if the key lacks a right."""
         if right not in self.rights:
             fix = f"Make one with `athena keys add NAME --may {right}`."
             raise NotAllowed(f"This key lacks the right '{right}'.", fix)
@@ -57,9 +57,9 @@ class RequestContext:
 
 
 def caller_of(athena: Athena, request: Request) -> Caller:
-    """Return the caller of a request; raises `NoKey`.
+    """Return the caller of a request; raises `NoKey` if its key is missing or invalid.
 
-    As long as no key was made, programs on this machine need none: OpenAI clients send any text in its place.
+    While no key is stored and `user_header` is empty, programs on this machine need none, or send any text.
     """
     scheme, _, sent = request.headers.get("authorization", "").partition(" ")
     sent = sent.strip()
@@ -76,7 +76,7 @@ def caller_of(athena: Athena, request: Request) -> Caller:
 
 
 def require_key(keys: Keys, settings: Settings) -> None:
-    """Raise `ConfigurationError` where other machines could use the API without any key."""
+    """Raise `ConfigurationError` if the host is not loopback and no API key is stored."""
     if not is_loopback(settings.host) and not keys.list():
         raise ConfigurationError(
             f"Other machines could use the API on {settings.host} without a key.",
@@ -85,9 +85,9 @@ def require_key(keys: Keys, settings: Settings) -> None:
 
 
 def _is_local(request: Request) -> bool:
-    """Return whether a program on this machine asked for this machine's own name, through no proxy.
+    """Return whether a request comes from this machine, has a loopback name as its host, and no proxy header.
 
-    A page whose name resolves to this machine (DNS rebinding) sends its own name.
+    A web page whose name resolves to this machine (DNS rebinding) sends that name as the host.
     """
     host = urlsplit(f"//{request.headers.get('host', '')}").hostname
     forwarded = any(name.startswith(PROXY_HEADERS) for name in request.headers)
@@ -96,7 +96,7 @@ def _is_local(request: Request) -> bool:
 
 
 def _with_right(right: Right) -> Callable[..., RequestContext]:
-    """Make a dependency that returns a request's context where its caller has a right."""
+    """Return a FastAPI dependency that returns a request's context, or raises `NoKey` or `NotAllowed`."""
 
     def context(
         request: Request, _: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)]

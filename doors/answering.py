@@ -35,9 +35,9 @@ def asking_of(
     conversation_id: str = "",
     store: bool = False,
 ) -> Asking:
-    """Check the caller's rights, and return how to ask: stored in a given or a new conversation, or not.
+    """Check a request and return `Athena.ask`'s options; only `store` or `conversation_id` stores the turn.
 
-    Raises `AthenaError` where the model, the caller's rights or the conversation do not fit.
+    Raises `BadRequest` for an unknown model, `NotAllowed`, and `UnknownConversation`.
     """
     if model not in MODELS:
         problem = f"There is no model '{model:.100}'."
@@ -57,7 +57,7 @@ def asking_of(
 
 
 def answer_out(context: RequestContext, asking: Asking, answer: Answer) -> AnswerOut:
-    """Return an answer as JSON; one that is not stored has no ids."""
+    """Return an answer in its JSON shape; if it is not stored, its ids are ""."""
     shown, recalled = context.athena.with_memories(answer, user=context.caller.user)
     if asking["unkept"]:
         shown = replace(shown, conversation_id="", turn_id="")

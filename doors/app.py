@@ -1,4 +1,4 @@
-"""The API's app: HTTP, OpenAI's protocol and MCP on one port, alone or beside the pages."""
+"""The API's app: HTTP, OpenAI's protocol and MCP on one port, with or without the pages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EVERY_ADDRESS = ("", "0.0.0.0", "::")  # noqa: S104  (only compared with)
 
 
 def make_app(settings: Settings, athena: Callable[[], Athena], *, page: bool) -> FastAPI:
-    """Make the app of the API; with a `page` at the same address, citations open it."""
+    """Return the app of the API; with `page`, citations link to the pages. Raises as `require_key` does."""
     with closing(open_store(settings)) as store:
         require_key(Keys(store.rows), settings)
     app = FastAPI(
@@ -58,8 +58,8 @@ def make_app(settings: Settings, athena: Callable[[], Athena], *, page: bool) ->
 def allowed_hosts(settings: Settings) -> list[str]:
     """Return the host names that the app answers to.
 
-    Where it listens on every address, all names are allowed: each request needs a key then, which no page of
-    another site has.
+    If it listens on every address, all names are allowed: then each request needs a key, which a web page of
+    another site does not have.
     """
     if settings.host in EVERY_ADDRESS:
         return ["*"]

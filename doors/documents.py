@@ -1,4 +1,4 @@
-"""Routes that search, ask, and read, write and delete documents."""
+"""Routes to search, to ask, and to list, read, write and delete documents."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ class SearchRequest(RequestBody):
 
 
 class AskRequest(RequestBody):
-    """A question; its answer is stored where `store` or `conversation_id` says so."""
+    """A question; its answer is stored only if `store` is true or `conversation_id` is given."""
 
     question: Text = Field(examples=["What feeds the cabin fan?"])
-    model: str = Field(MODEL, max_length=200, description="a name of GET /v1/models")
+    model: str = Field(MODEL, max_length=200, description="an id from GET /v1/models")
     conversation_id: str = Field("", max_length=100, description="a stored conversation to continue")
     store: StrictBool = Field(False, description="store the answer in a new conversation")
     paths: Paths = ()
@@ -69,7 +69,7 @@ class DocumentOut(Shape):
 
 
 class WholeDocument(Shape):
-    """A document with its text, in whose characters all offsets count."""
+    """A document with its text; all offsets in the API count the characters of this text."""
 
     info: DocumentOut
     text: str
@@ -111,14 +111,14 @@ def document(source: Source, context: Reads) -> StoredDocument:
 
 @router.put("/documents/{source:path}", response_model=DocumentOut)
 def put(source: Source, body: DocumentText, context: Writes) -> DocumentInfo:
-    """Add an uploaded document, or replace its text; where it cannot be indexed, the former text stays."""
+    """Add an uploaded document, or replace its text; if it cannot be indexed, the former text stays."""
     athena, name = context.athena, uploads.name_of(source)
     folder = athena.settings.data_dir / UPLOADS
     with changing_files, uploads.put_back(name, folder):
         for info in athena.store.documents():
             same = info.source.casefold() == name.casefold()
             if same and (info.source != name or kept_in(athena.settings, info) is None):
-                problem = f"'{name}' would replace '{info.source}', which was not uploaded so."
+                problem = f"'{name}' would replace '{info.source}', which is not an upload of that name."
                 raise BadRequest(problem, "Change that file, or use another name.", status=409)
         upload = uploads.UploadedFile(name, well_formed(body.text).encode())
         uploads.accept([upload], folder, max_bytes=int(athena.settings.max_file_mb * MEGABYTE))
@@ -130,8 +130,8 @@ def put(source: Source, body: DocumentText, context: Writes) -> DocumentInfo:
 
 @router.delete("/documents/{source:path}")
 def delete(source: Source, context: Writes) -> DeletedDocument:
-    """Remove a document from the index, and its file where it was uploaded.
+    """Delete a document from the index, and its file if it was uploaded.
 
-    A file of a folder stays, and comes back when that folder is indexed again.
+    A file in another folder stays, and is indexed again at the next ingest of that folder.
     """
     return DeletedDocument(deleted=source, file_deleted=context.athena.delete_with_file(source))

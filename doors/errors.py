@@ -35,7 +35,7 @@ UNEXPECTED = "The request failed for an unexpected reason. Try again; the server
 
 
 class ErrorOut(BaseModel):
-    """An error in OpenAI's shape: its `param` is the field of the request that is wrong, if one is."""
+    """An error in OpenAI's shape; its `param` names the wrong field of the request, or is null."""
 
     error: ErrorObject
 
@@ -65,7 +65,7 @@ class NoKey(BadRequest):
 
 
 def error_out(error: Exception) -> ErrorOut:
-    """Return an exception in OpenAI's shape; `code` is its HTTP status."""
+    """Return an exception in OpenAI's shape; `code` is the HTTP status as a string."""
     status, message, param = SERVER_ERROR, UNEXPECTED, getattr(error, "param", None)
     match error:
         case errors.AthenaError():
@@ -90,7 +90,7 @@ def answer_errors(app: FastAPI) -> None:
 def _respond(request: Request, error: Exception) -> JSONResponse:
     shape = error_out(error)
     status, headers = int(shape.error.code or SERVER_ERROR), getattr(error, "headers", None)
-    if status == NOT_ALLOWED:  # FastAPI names no method of a router that it included
+    if status == NOT_ALLOWED:  # FastAPI omits the methods of included routers
         routers = [getattr(route, "original_router", None) for route in request.app.routes]
         routes = [route for router in routers if router for route in router.routes]
         here = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]

@@ -1,4 +1,4 @@
-"""The MCP server: eight tools and the documents as resources, over HTTP and standard input and output."""
+"""The MCP server: eight tools, and the documents as resources; over HTTP, or standard input and output."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class Tools:
         return [*forgotten.ids, *forgotten.turn_ids]
 
     def _memory(self, context: Context, right: Right = "read") -> UserMemory:
-        """Return the caller's memory; raises `NotAllowed` where the key lacks the right."""
+        """Return the caller's memory; raises `NotAllowed` if the key lacks the right."""
         caller = self.caller_of(context)
         caller.require(right)
         return self.open_athena().memory_of(caller.user)
@@ -130,7 +130,7 @@ class DocumentServer(MCPServer[object]):
 
 
 def make_server(athena: Callable[[], Athena], caller: Callable[[Context], Caller]) -> DocumentServer:
-    """Make the server with its tools and resources; no index is opened before a call needs it."""
+    """Return the server with its tools and resources; the first call that needs the index opens it."""
     server = DocumentServer(
         "athena",
         title="Athena",
@@ -172,7 +172,7 @@ def _explained(tool: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class McpEndpoint:
-    """The ASGI app at `/mcp`, without sessions of clients; keep `sessions.run()` open while it serves."""
+    """The ASGI app at `/mcp`, stateless between requests; it serves only inside `sessions.run()`."""
 
     def __init__(self, athena: Callable[[], Athena]) -> None:
         self._athena = athena
@@ -201,7 +201,7 @@ def _caller_of_request(context: Context) -> Caller:
 
 
 def serve_stdio(settings: Settings) -> None:
-    """Serve one client over standard input and output, as the user of the settings, until it hangs up."""
+    """Serve one client over standard input and output, as the settings' user, until it disconnects."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python's own handler waits for the reading thread
     with closing(open_athena(settings)) as athena:
         make_server(lambda: athena, lambda _: Caller(settings.user)).run("stdio")

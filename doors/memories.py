@@ -1,4 +1,4 @@
-"""Routes of conversations and memories; each caller sees those of the key's user alone."""
+"""Routes for conversations and memories; a caller reaches only those of the key's user."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pipeline.stores.conversations import ConversationInfo
 from pipeline.stores.memories import Memory
 
 Id = Annotated[str, Path(min_length=1, max_length=100)]
-Limit = Annotated[int, Query(ge=1, le=1_000, description="the most that are returned")]
+Limit = Annotated[int, Query(ge=1, le=1_000, description="the most items to return")]
 
 router = APIRouter(prefix="/api", tags=["Conversations and memory"], responses=ERRORS)
 
@@ -71,7 +71,7 @@ class PlanRequest(RequestBody):
 
 
 class RatingOut(Shape):
-    """How much a text matters about the user, from 1 to 10, and why."""
+    """How important a text is about the user, from 1 (passing) to 10 (vital), and why."""
 
     rating: int
     explanation: str
@@ -107,7 +107,7 @@ def delete_conversation(conversation_id: Id, context: Remembers) -> Deleted:
 def memories(
     context: Reads, query: Annotated[str, Query(max_length=5_000)] = "", limit: Limit = 100
 ) -> list[MemoryOut]:
-    """List the caller's memories, or search them, the best first."""
+    """List the caller's memories (pinned, then latest), or those that match `query`, best first."""
     if not query:
         return [*map(MemoryOut.model_validate, context.memory.list()[:limit])]
     return [*map(MemoryOut.found, context.memory.search(query, limit=limit))]
@@ -121,14 +121,14 @@ def add(body: MemoryText, context: Remembers) -> list[Memory]:
 
 @router.post("/memory/rate")
 def rate(body: MemoryText, context: Reads) -> RatingOut:
-    """Rate how much a text matters; without a language model it is 5."""
+    """Rate how important a text is; without a language model the rating is 5."""
     rating, explanation = upkeep.rate(body.text, complete=context.memory.find_model())
     return RatingOut(rating=rating, explanation=explanation)
 
 
 @router.post("/memory/plan", response_model=list[MemoryOut])
 def plan(body: PlanRequest, context: Remembers) -> Sequence[Memory]:
-    """Make a plan from the memories, in the place of the last one; needs a language model."""
+    """Make a plan from the memories, which replaces the last plan; needs a language model."""
     return upkeep.plan(context.memory, body.prompt)
 
 

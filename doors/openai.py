@@ -51,7 +51,7 @@ class ChatMessage(BaseModel):
         for part in self.content:
             if part.get("type") != "text" or not isinstance(part.get("text"), str):
                 kind = str(part.get("type"))[:40]
-                problem = f"Athena reads text alone, and no message part of the type '{kind}'."
+                problem = f"Athena reads only text, not message parts of the type '{kind}'."
                 raise BadRequest(problem, "Send text parts only.", param="messages")
         return "\n".join(part["text"] for part in self.content)
 
@@ -59,11 +59,11 @@ class ChatMessage(BaseModel):
 class CompletionRequest(BaseModel):
     """A question in OpenAI's shape; nothing of it is stored.
 
-    Fields that are not listed (temperature, tools …) and system messages change nothing. Two choices, a
-    forced tool, JSON and sound are refused.
+    Fields that are not listed (temperature, tools …) and system messages are ignored. More than one choice,
+    a forced tool, JSON, logprobs and audio are refused.
     """
 
-    model: str = Field(MODEL, description="a name of GET /v1/models")
+    model: str = Field(MODEL, description="an id from GET /v1/models")
     messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=1_000)]
     stream: StrictBool | None = False
     stream_options: dict[str, Any] | None = Field(None, description="`include_usage` sends the tokens last")
@@ -75,7 +75,7 @@ class CompletionRequest(BaseModel):
     audio: None = None
 
     def question(self) -> str:
-        """Return the text of the last message; raises `BadRequest` where it asks nothing."""
+        """Return the text of the last message; raises `BadRequest` unless it is a user's, with text."""
         last = self.messages[-1]
         if last.role != "user" or not last.text().strip():
             raise BadRequest("The last message asks nothing.", "End with a user's text.", param="messages")
@@ -111,10 +111,10 @@ def models(_: Reads) -> ModelList:
 
 @router.post("/chat/completions", responses=STREAM, response_model=Completion)
 def complete(request: CompletionRequest, context: Reads) -> Completion | EventSourceResponse:
-    """Answer the last message; with `stream` as server-sent events, whose last delta has the citations."""
+    """Answer the last message; with `stream`, as server-sent events: the last delta has the citations."""
     question, asking = request.question(), asking_of(context, request.model)
     history = request.history()
-    if request.stream:  # what is wrong with the request has a status of its own
+    if request.stream:  # these errors must come before the status 200 of the stream
         check_length(question)
         require_index(context.athena.settings, context.athena.store)
         events = context.athena.astream(question, history=history, **asking)
@@ -134,7 +134,7 @@ async def _stream(
 ) -> AsyncIterator[str]:
     """Yield the data of OpenAI's events: each sentence once it is cited, all citations, and `[DONE]`.
 
-    An error is an event of its own: the status was sent before.
+    An error is sent as an event of its own, since the HTTP status was sent before.
     """
     head, sent = _head(request), ""
     yield _chunk(head, {"role": "assistant", "content": ""})
@@ -167,14 +167,14 @@ def _head(request: CompletionRequest) -> dict[str, Any]:
 def _chunk(
     head: dict[str, Any], delta: dict[str, Any] | None, *, finish_reason: str | None = None, **more: Any
 ) -> str:
-    """Return a chunk of a stream as JSON; without a delta it has no choice, as OpenAI sends the usage."""
+    """Return a chunk of a stream as JSON; without `delta`, `choices` is empty, as OpenAI sends the usage."""
     choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
     choices = [choice] if delta is not None else []
     return json.dumps({**head, "object": "chat.completion.chunk", "choices": choices, **more})
 
 
 def _annotations(context: RequestContext, answer: Answer, text: str) -> list[Annotation]:
-    """Return a citation for each number of each marker in the text; code has no markers."""
+    """Return an annotation for each citation number in the text's markers, except markers in code."""
     cited = {str(citation.marker): citation for citation in answer.citations}
     code = [match.span() for match in CODE.finditer(text)]
     return [
@@ -195,7 +195,7 @@ def _annotations(context: RequestContext, answer: Answer, text: str) -> list[Ann
 
 
 def _url(context: RequestContext, citation: Citation) -> str:
-    """Return where a citation can be read: on the page at its span, or as a document of the API."""
+    """Return a citation's URL: its span on the Documents page or, without pages, the API's document."""
     base = context.base_url.rstrip("/")
     if not context.page:
         return f"{base}/api/documents/{quote(citation.source)}"

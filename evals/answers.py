@@ -47,7 +47,7 @@ class AnswersReport:
     settings: Mapping[str, Any] = field(default_factory=dict)
     by_kind: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
     llm: str = ""  # the model that wrote the answers; "" = quotes
-    unjudged: tuple[str, ...] = ()  # ids of questions for which the data set names no judgement
+    unjudged: tuple[str, ...] = ()  # ids of questions without a judgement in the data set
     failures: tuple[Mapping[str, Any], ...] = ()  # listed on request
     judge: Mapping[str, float] | None = None  # means of the metrics that a language model judged
 
@@ -65,9 +65,9 @@ def evaluate_answers(
 ) -> AnswersReport:
     """Index the folder's corpus in a temporary store, ask every question in the chat and judge the answers.
 
-    Settings with a language model get its answers judged. With `indexed`, the data folder's own index is
-    asked. With a TruLens database, the answers are recorded there; with the name of a model as `judge`,
-    TruLens' feedback functions judge them with that model. Raises `DatasetError`.
+    If the settings name a language model, its answers are judged. With `indexed`, the data folder's own index
+    is asked instead. With a TruLens database, the answers are recorded there; with the name of a model as
+    `judge`, TruLens' feedback functions judge them. Raises `DatasetError` if the data set cannot be read.
     """
     queries = load_queries(folder)
     if not queries:
@@ -110,7 +110,7 @@ def evaluate_answers(
 def _asked(
     athena: Athena, queries: Iterable[Question], qrels: Mapping[str, Collection[str]]
 ) -> tuple[list[Heard], list[Judged]]:
-    """Ask and judge every question; one with an `alone` wording is also asked in that, without history."""
+    """Ask and judge every question; ask one with an `alone` wording in this wording, too, without history."""
     similarity = Similarity()
     heard, judgements = [], []
     for query in queries:
@@ -128,7 +128,7 @@ def _asked(
 def _with_rules(
     athena: Athena, query: Question, heard: Heard, judged: Judged, similarity: Similarity
 ) -> Judged:
-    """Add the judgements of the text by rule: groundedness, similarity, and facts of a generated answer."""
+    """Add groundedness, similarity and, for generated text, whether it is right; an abstention gets none."""
     if judged.abstained or heard.answer is None:
         return judged
     store = athena.store
@@ -145,7 +145,7 @@ def _with_rules(
 
 
 def failures_of(queries: Sequence[Question], judgements: Sequence[Judged]) -> tuple[Mapping[str, Any], ...]:
-    """Return the questions with a problem: id, question, problems, and the start of the answer."""
+    """Return a row for each question with a problem: `id`, `question`, `problems`, start of the answer."""
     found = zip(queries, judgements, strict=True)
     return tuple(
         {"id": query.id, "question": query.text, "problems": problems, "said": item.text[:SHOWN]}
@@ -157,7 +157,7 @@ def failures_of(queries: Sequence[Question], judgements: Sequence[Judged]) -> tu
 def _problems(item: Judged) -> list[str]:
     wrong = {
         "no quote holds the answer": item.any is False and not item.answer_right,
-        "the first quote is of no relevant document": item.first is None and item.relevant is False,
+        "the first quote is from no relevant document": item.first is None and item.relevant is False,
         "abstained, and the documents answer": item.abstained and item.answerable is True,
         "answered, and the documents do not": not item.abstained and item.answerable is False,
         "a sentence is not supported": item.groundedness is not None and item.groundedness < 1,
@@ -174,7 +174,7 @@ def report_on(
     indexed: Indexed,
     settings: Mapping[str, Any],
 ) -> AnswersReport:
-    """Return the shares over the questions, with intervals, and by kind."""
+    """Return the report: shares of all questions with their intervals, and shares of each kind."""
     found = {name: bootstrap(values) for name, values in shares(judgements).items()}
     kinds = sorted({item.kind for item in judgements})
     times = [item.ms for item in judgements]
@@ -203,14 +203,14 @@ def report_on(
 
 
 def _topic_changed(judgements: Sequence[Judged]) -> float | None:
-    """Return the number of right first passages after a change of topic / the number without history."""
+    """Return the right first passages after a change of topic, divided by those without a history."""
     changed = [item for item in judgements if item.kind == "alone"]
     alone = sum(item.alone is True for item in changed)
     return sum(item.rank == 1 for item in changed if item.alone is not None) / alone if alone else None
 
 
 def _verdict_figures(judgements: Sequence[Judged]) -> dict[str, float | None]:
-    """Return the median of visible words, and how well probability and abstaining separate the questions."""
+    """Return the median of visible words, and how well probability and abstention tell answerability."""
     words = [item.words for item in judgements if item.first is not None]
     known = [item for item in judgements if item.answerable is not None]
     abstained = [item for item in known if item.abstained]
@@ -227,7 +227,7 @@ def _verdict_figures(judgements: Sequence[Judged]) -> dict[str, float | None]:
 
 
 def shares(judgements: Sequence[Judged]) -> dict[str, list[float]]:
-    """Return 1 or 0 for each question that a metric applies to, by metric; its mean is the share."""
+    """Return by metric its values, 0..1, for the questions that it applies to; their mean is the share."""
     quoted = [item for item in judgements if item.first is not None]
     answerable = [item for item in judgements if item.answerable]
     near = [item for item in judgements if item.answerable is False and item.kind == "near"]
@@ -255,6 +255,6 @@ def shares(judgements: Sequence[Judged]) -> dict[str, list[float]]:
 
 
 def figures(judgements: Sequence[Judged]) -> dict[str, float | None]:
-    """Return the number of questions of one kind and each share, None without data."""
+    """Return the number of questions, and each metric's share of them; None for a metric without data."""
     found = {name: mean(values) if values else None for name, values in shares(judgements).items()}
     return {"questions": len(judgements), **found}

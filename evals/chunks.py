@@ -1,6 +1,6 @@
-"""Chunks of a number of tokens by LlamaIndex's splitters, which experiments compare with sections.
+"""Chunks of a given size in tokens by LlamaIndex's splitters; experiments compare them with sections.
 
-A chunk is stored as a section with itself as its only leaf and without a heading path.
+A chunk is stored as a section without headings whose only sentence is its whole text.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ChunkCorpus(MarkdownCorpus):
         self._parser = _parser(splitter, encoder)
 
     def cut(self, text: str, *, source: str) -> tuple[list[Section], list[Sentence]]:
-        """One section for each chunk, with itself as its one leaf."""
+        """Return a section for each chunk, and for each a sentence with the same text."""
         nodes = self._parser.get_nodes_from_documents([Document(text=text)])
         chunks = []
         for number, node in enumerate(nodes):
@@ -45,9 +45,9 @@ class ChunkCorpus(MarkdownCorpus):
 
 
 def _parser(splitter: str, encoder: Encoder) -> NodeParser:
-    """Return LlamaIndex's splitter: "fixed 256/50" cuts by tokens (chunk size, overlap).
+    """Return a splitter of LlamaIndex by its name: a kind, the chunk size and the overlap, in tokens.
 
-    "recursive 512/50" splits by paragraphs, then sentences, then tokens.
+    "fixed 256/50" cuts by tokens, "recursive 512/50" by paragraphs, then sentences, then tokens.
     """
     kind, _, sizes = splitter.partition(" ")
     chunk, overlap = map(int, sizes.split("/"))
@@ -75,7 +75,7 @@ def make_section(
     start: int = 0,
     line: int = 1,
 ) -> Section:
-    """Return a section that no heading made: the `number`-th of its path, `start` and `line` its place."""
+    """Return a section: the `number`-th (from 0) under `path`, at offset `start` and line `line`."""
     metadata = {"source": source, "title": title, "heading_path": list(path), "level": 1, "start_line": line}
     metadata["end_line"] = line + text.count("\n")
     metadata["hash"] = hashlib.sha256("\n".join([*path, text]).encode()).hexdigest()

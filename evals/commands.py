@@ -1,6 +1,6 @@
 """`athena eval`: measure retrieval, answers and memory on a folder of questions.
 
-`athena.cli` registers these commands where this package is installed; import it first.
+`athena.cli` registers these commands if this package is installed. Import `athena.cli` before this module.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def retrieval(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Rank the documents for every question and compare with the judgements."""
+    """Rank the documents for every question, and score the rankings by the relevance judgements."""
     from evals.retrieval import evaluate_retrieval
 
     flags = {"alpha": alpha, "rerank": rerank}
@@ -72,7 +72,7 @@ def answers(
         str | None, typer.Option(metavar="FILE", help="Also record the answers in this TruLens database.")
     ] = None,
     indexed: Annotated[
-        bool, typer.Option("--index", "--indexed", help="Ask the data folder's own index, as it is.")
+        bool, typer.Option("--index", "--indexed", help="Ask the data folder's existing index.")
     ] = False,
     judged_by: Annotated[
         str | None,
@@ -112,15 +112,15 @@ def answers(
 def memory(
     path: Annotated[
         Path,
-        typer.Argument(metavar="PATH", help="Conversations in LoCoMo's format, or talks: a file, a folder."),
+        typer.Argument(metavar="PATH", help="A file or folder with talks, or dialogues in LoCoMo's format."),
     ],
-    only_kept: Annotated[bool, typer.Option("--kept", help="Only what is kept, without answers.")] = False,
+    only_kept: Annotated[bool, typer.Option("--kept", help="Judge the kept memories alone.")] = False,
     failures: Failures = False,
     llm: Llm = "none",
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Play conversations in the chat, ask about them, and count what is recalled and answered."""
+    """Play conversations in the chat, ask about them, and count right answers and kept facts."""
     from evals.remembering import evaluate_memory
     from evals.talks import load_talks
 
@@ -133,7 +133,7 @@ def memory(
 @app.command()
 def experiment(
     names: Annotated[list[str] | None, typer.Argument(metavar="A … D", help="Experiments by name.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="All that come with Athena.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="All experiments of Athena.")] = False,
     results: Annotated[
         Path | None, typer.Option("--results", help="Folder of the results; default: evals/results.")
     ] = None,
@@ -141,7 +141,7 @@ def experiment(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run the configurations of experiments that have no result yet, and compare them with the first."""
+    """Run each configuration that has no result yet, and compare it with the first of its experiment."""
     from evals.experiments import RESULTS, load_experiment, run
     from evals.experiments import names as ours
     from evals.report import table
@@ -181,9 +181,9 @@ def export(
 
 @app.command()
 def dashboard(
-    database: Annotated[str, typer.Argument(metavar="FILE", help="What --trulens recorded into.")],
+    database: Annotated[str, typer.Argument(metavar="FILE", help="The file that --trulens wrote.")],
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8502,
-    host: Annotated[str, typer.Option(help="Address to listen on; its page has no accounts.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="Address to listen on; the page has no login.")] = "127.0.0.1",
 ) -> None:
     """Open TruLens' dashboard over recorded answers in a browser."""
     from evals.trulens import serve_dashboard
@@ -211,7 +211,7 @@ def metrics_text(report: RetrievalReport | AnswersReport) -> RenderableType:
     rows += [(f"ms a question, {name}", f"{ms:.1f}") for name, ms in report.ms_per_query.items()]
     rows.append(("ingest, s", f"{report.ingest_seconds:.1f}"))
     sizes = f"{counted(report.documents, 'document')}, {counted(report.sentences, 'sentence')}"
-    left_out = f"Without judgement, left out: {', '.join(report.unjudged)}" if report.unjudged else ""
+    left_out = f"Without a judgement: {', '.join(report.unjudged)}" if report.unjudged else ""
     return Group(Text(f"{report.dataset}: {sizes}", style="bold"), _table(rows), left_out)
 
 
@@ -239,7 +239,7 @@ def memory_text(report: MemoryReport) -> RenderableType:
 
 
 def experiment_shape(experiment: Experiment, result: ExperimentResult) -> dict[str, object]:
-    """Return what `--json` prints of an experiment: means and intervals, no scores of single questions."""
+    """Return an experiment's output for `--json`: means and intervals, without scores of single questions."""
     configurations = [
         {
             "name": one.name,

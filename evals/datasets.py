@@ -33,7 +33,7 @@ class _Row(BaseModel):
 
 
 class Document(_Row):
-    """One document of a corpus: it becomes one section under its title."""
+    """One document of a corpus; it is indexed as one section under its title."""
 
     id: str = Field(validation_alias="_id")
     title: Annotated[str, BeforeValidator(lambda title: "" if title is None else title)] = ""
@@ -41,9 +41,9 @@ class Document(_Row):
 
 
 class Span(_Row):
-    """A passage of a document that answers a question by itself: its text, or offsets in its file.
+    """A passage that alone answers a question: its text, or its character offsets in the file `source`.
 
-    A string in the file is read as the text.
+    A plain string in the data set is read as the text, of any document.
     """
 
     text: str = ""
@@ -58,7 +58,7 @@ class Span(_Row):
 
 
 class Part(_Row):
-    """One of two questions in a message, or one side of a comparison, with its answers."""
+    """One of several questions in a message, or one side of a comparison, with its right answers."""
 
     text: str
     answers: tuple[Span, ...]
@@ -67,10 +67,10 @@ class Part(_Row):
 class Question(_Row):
     """One question with its history and its right answers.
 
-    Each of `answers` is enough; in a message with `parts` every part needs its own. `alone` is the last
-    question of a history in words that need no history. `kind` sorts questions; unanswerable ones are `near`
-    (about the documents' topics) or `far`. `reference` is a full right answer, `spans` are the places of the
-    answers in the corpus. An answer has the fact if all regular expressions of one list of `fact` match it.
+    Any one of `answers` is enough; in a message with `parts`, each part needs one of its own. `alone` is the
+    question in words that need no history. `kind` groups questions; unanswerable ones are `near` (about the
+    documents' topics) or `far`. `reference` is a complete right answer, `spans` are the places of the answers
+    in the corpus. An answer has the fact if all regular expressions of one list in `fact` match it.
     """
 
     id: str = Field(validation_alias="_id")
@@ -95,7 +95,7 @@ class Question(_Row):
 
     @property
     def gold(self) -> tuple[Span, ...]:
-        """All right answers, those of the parts included."""
+        """All right answers, including those of the parts."""
         spans = [span for part in self.parts for span in part.answers]
         return (*([Span(text=self.answer)] if self.answer else ()), *self.answers, *spans)
 
@@ -111,7 +111,7 @@ def default_folder() -> Path:
 
 
 def load_corpus(folder: Path) -> list[Document]:
-    """Return the documents of `corpus.jsonl`; raise `DatasetError` with the line's number."""
+    """Return the documents of `corpus.jsonl`; raise `DatasetError`, with the number of a wrong line."""
     path = folder / "corpus.jsonl"
     if folder.is_dir() and not path.exists():
         advice = "Name the folder of the documents with --corpus, or ask what you have indexed with --index."
@@ -120,17 +120,17 @@ def load_corpus(folder: Path) -> list[Document]:
 
 
 def load_queries(folder: Path, name: str = "queries.jsonl") -> list[Question]:
-    """Return the questions of `queries.jsonl`; raise `DatasetError` with the line's number."""
+    """Return the questions of a file in the folder; raise `DatasetError`, with the number of a wrong line."""
     return load_rows(Question, folder / name)
 
 
 def load_rows(kind: type[Row], path: Path) -> list[Row]:
-    """Return the rows of a JSON Lines file; raise `DatasetError` with the line's number."""
+    """Return the rows of a JSON Lines file; raise `DatasetError`, with the number of a wrong line."""
     return [_parse(kind, line, place) for line, place in _lines(path)]
 
 
 def with_texts(queries: Iterable[Question], text_of: Callable[[str], str]) -> list[Question]:
-    """Return the questions with the text of every span that has offsets; `text_of` reads a source."""
+    """Return the questions with the text of each answer that has offsets filled in from `text_of(source)`."""
     texts = cache(text_of)
 
     def read(span: Span) -> Span:
@@ -152,7 +152,7 @@ def relevant_to(folder: Path, split: str = "test") -> Qrels:
 
 
 def load_qrels(folder: Path, split: str) -> Qrels:
-    """Return the judgements of a split with a relevance above 0; raise `DatasetError`."""
+    """Return a split's judgements above 0; raise `DatasetError` if its file is missing or a line is wrong."""
     path = folder / "qrels" / f"{split}.tsv"
     qrels: Qrels = {}
     rows = csv.reader(read_text(path).splitlines(), delimiter="\t")
@@ -178,7 +178,7 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def read_text(path: Path) -> str:
-    """Return a file's text without a byte order mark; raise `DatasetError`."""
+    """Return a file's text without a byte order mark; raise `DatasetError` if it is missing or not UTF-8."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:
@@ -191,7 +191,7 @@ def read_text(path: Path) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """Return the value of a JSON file; raise `DatasetError`."""
+    """Return the value of a JSON file; raise `DatasetError` if it is missing or not JSON."""
     try:
         return json.loads(read_text(path))
     except (json.JSONDecodeError, RecursionError) as error:

@@ -4,9 +4,9 @@ Experiments A to D are TOML files in `evals/data/experiments`. `dataset` (a fold
 `corpus` (the Markdown to index) are relative to the file; each of `[[configurations]]` has a `name` and the
 `settings` that it changes. Only experiments know the setting `splitter` (`evals/chunks.py`).
 
-The results of an experiment are one JSON file, and one more for each language model. Each configuration is
-written as soon as it is finished. No experiment runs it again while its settings, data and models are
-unchanged. Changes of the program are not noticed: delete the results to measure them.
+The results of an experiment are in one JSON file, and in one more for each language model. Each configuration
+is saved as soon as it is finished. No experiment runs it again while its settings, data and models are
+unchanged. Changes to the code are not detected: delete the results to measure them.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Named(_Record):
 
 
 class Experiment(_Record):
-    """An experiment's file; `dataset` and `corpus` are absolute."""
+    """An experiment's file; `dataset` and `corpus` are absolute paths."""
 
     name: str
     title: str
@@ -69,7 +69,7 @@ class Experiment(_Record):
 
 
 class Result(_Record):
-    """One finished configuration; `scores` are 0..1, by question and metric."""
+    """One finished configuration; `scores` are 0..1, by question id and metric."""
 
     name: str
     key: str  # a hash of settings, data and models
@@ -77,19 +77,19 @@ class Result(_Record):
     scores: Mapping[str, Mapping[str, FiniteFloat]]
     ms_p50: float  # per question, until the whole answer
     ms_p95: float
-    words: float  # mean words of the passages found for a question
+    words: float  # mean for a question: words of its passages; in talks, of the answer
 
     def metric(self, name: str) -> dict[str, float]:
-        """Return the scores of a metric by question, for the questions that it applies to."""
+        """Return the scores of a metric by question id, for the questions that it applies to."""
         return {question: found[name] for question, found in self.scores.items() if name in found}
 
     @property
     def metrics(self) -> list[str]:
-        """The names of its metrics."""
+        """The names of the metrics that have a score."""
         return list(dict.fromkeys(name for found in self.scores.values() for name in found))
 
     def interval(self, name: str) -> tuple[float, float, float]:
-        """Return the mean of a metric and its 95 % bootstrap interval."""
+        """Return the mean of a metric, and the low and high end of its 95 % bootstrap interval."""
         found = bootstrap(list(self.metric(name).values()))
         return found.value, found.low, found.high
 
@@ -109,7 +109,7 @@ class ExperimentResult(_Record):
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
-        """Each configuration against the first, metric by metric, p corrected by Holm's method."""
+        """Each other configuration compared with the first, by metric, with p corrected by Holm's method."""
         first, *others = self.configurations
         found = []
         for other in others:
@@ -143,10 +143,10 @@ def run(
     say: Callable[[str], None] | None = None,
     report: Bars | None = None,
 ) -> ExperimentResult:
-    """Run the configurations without a result, and return all that have one.
+    """Run the configurations that have no stored result, and return the results of all.
 
-    `flags` are settings of every configuration. A configuration whose model cannot be used is left out, and
-    `say` gets the reason.
+    `flags` are settings for every configuration. A configuration whose model cannot be used is left out, and
+    `say` is called with the reason.
 
     Raises:
         ConfigurationError: no configuration could be run.
@@ -179,7 +179,7 @@ def _run_one(
     stored: Mapping[str, Result],
     report: Bars | None,
 ) -> Result:
-    """Return the stored result of this configuration's key, of whichever experiment, else a new one."""
+    """Return the stored result with this configuration's key, from any experiment, or run it."""
     from athena import open_athena
 
     changes = {name: value for name, value in named.settings.items() if name != SPLITTER}
@@ -214,7 +214,7 @@ def _score(experiment: Experiment, named: Named, athena: Athena, report: Bars | 
 
 
 def _key(experiment: Experiment, named: Named, athena: Athena, flags: Mapping[str, Any]) -> str:
-    """Return a hash of the changed settings, the models, and the files of questions and corpus."""
+    """Return a hash of the changed settings, the models, and the files of the data set and the corpus."""
     given = {name: str(flags[name]) for name in sorted(flags) if name != "data_dir"}
     models = [athena.encoder.name, athena.models.language_model()[1].name, athena.encoder.fingerprint]
     whole = hashlib.sha256(json.dumps([named.settings, given, *models], sort_keys=True).encode())
@@ -225,7 +225,7 @@ def _key(experiment: Experiment, named: Named, athena: Athena, flags: Mapping[st
 
 
 def read_result(path: Path) -> ExperimentResult:
-    """Return the result of a file; raise `DatasetError` for a damaged one."""
+    """Return the result in a file; raise `DatasetError` if the file is unreadable or damaged."""
     try:
         return ExperimentResult.model_validate_json(read_text(path))
     except ValidationError as error:
@@ -233,7 +233,7 @@ def read_result(path: Path) -> ExperimentResult:
 
 
 def _write(path: Path, result: ExperimentResult, done: Mapping[str, Result]) -> ExperimentResult:
-    """Write a result with what is done, whole or not at all, and return it; raise `StoreError`."""
+    """Write a result with the configurations in `done` atomically, and return it; raise `StoreError`."""
     result = result.model_copy(update={"configurations": tuple(done.values())})
     partial = path.with_name(f"{path.name}.partial")
     try:

@@ -1,4 +1,4 @@
-"""The index of an evaluation's documents: a BEIR corpus, or a folder of Markdown."""
+"""Indexing of an evaluation's documents: a BEIR corpus, or a folder of Markdown."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class Indexed:
 
 @dataclass(frozen=True, slots=True)
 class BeirCorpus:
-    """Gives documents in memory to an ingest, which expects files."""
+    """A reader that gives documents in memory to `ingest`, which expects files."""
 
     sections: Mapping[str, Section]  # by the document's id
     cutter: SentenceCutter
 
     def find(self, path: Path, *, known: Collection[str] = ()) -> FoundFiles:  # noqa: ARG002
-        """Return all documents under numbered paths, as an id need not be a path."""
+        """Return all documents with numbers as paths, as an id may not be a valid path."""
         return FoundFiles([FoundFile(path / str(n), source) for n, source in enumerate(self.sections)])
 
     def read(self, path: Path, *, source: str, known: str = "") -> Source:  # noqa: ARG002 - there is no file
@@ -63,9 +63,9 @@ def index_documents(
     store: DocumentStore | None = None,
     report: Bars | None = None,
 ) -> Indexed:
-    """Index a BEIR corpus, each document as one section under its title; of equal ids the last one counts.
+    """Index a BEIR corpus, each document as one section under its title; if an id repeats, the last counts.
 
-    `store` is the Athena's own by default.
+    The index goes into `store`, or into the store of `athena` if it is None.
     """
     store = athena.store if store is None else store
     sections = {document.id: section_of(document) for document in documents}
@@ -87,14 +87,14 @@ def index_documents(
 
 
 def section_of(document: Document) -> Section:
-    """Return the document as one section; a document without text has its title as text."""
+    """Return the document as one section; an empty text is replaced by the title, or else by the id."""
     text = document.text if document.text.strip() else document.title or document.id
     path = [document.title] if document.title.strip() else []
     return make_section(text, source=document.id, title=document.title, path=path)
 
 
 def index_of(store: DocumentStore, *, names: dict[str, str] | None = None, seconds: float = 0.0) -> Indexed:
-    """Describe the index of a store; sections of Markdown are named `SOURCE#HEADING > PATH`."""
+    """Describe the index of a store; without `names`, sections are named `SOURCE#HEADING > PATH`."""
     documents = store.documents()
     if names is None:
         names = {
@@ -114,7 +114,7 @@ def _headings(metadata: Mapping[str, Any]) -> str:
 def indexed_corpus(
     athena: Athena, folder: Path, corpus: Path | None, report: Bars | None, *, splitter: str = SECTIONS
 ) -> Iterator[tuple[Athena, Indexed]]:
-    """Open another Athena over an index of the corpus in a temporary folder.
+    """Open another Athena on a temporary index of `corpus` (Markdown), or of `folder`'s corpus.jsonl if None.
 
     The store is always the embedded one: an evaluation never writes to a server.
     """
@@ -141,7 +141,7 @@ def _index_markdown(athena: Athena, corpus: Path, splitter: str) -> Indexed:
 
 
 def progress(items: Sequence[T], report: Bars | None, name: str) -> Iterator[T]:
-    """Yield the items, and report to the bar of a name how many are done."""
+    """Yield the items, and after each one report to the bar `name` how many are done."""
     for done, item in enumerate(items, start=1):
         yield item
         if report:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from athena import Athena
     from athena.assistant import Asking
 
-SAID = 0.5  # of the reference's content terms; chosen on labelled answers, at commit 192aef21
-KEPT_VECTORS = 10_000  # of answers and references, which many runs have in common
+SAID = 0.5  # least share of the reference's content terms; chosen on labelled answers, at commit 192aef21
+KEPT_VECTORS = 10_000  # cached for answers and references, which many runs share
 NOBODY = "nobody, as it is an evaluation"  # a user without conversations or memories
 
 
@@ -52,25 +52,25 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One question's judgements; None where the data set does not say or the judgement does not apply."""
+    """One question's judgements; None if the data set does not say or a judgement does not apply."""
 
     query_id: str
     answerable: bool | None
     probability: float
     verdict: Verdict
-    first: bool | None  # the first quote holds an answer
-    unfolded: bool | None  # a quote that is visible without a click does
-    any: bool | None
+    first: bool | None  # the first quote contains a right answer
+    unfolded: bool | None  # a quote that is visible without a click contains one
+    any: bool | None  # any quote contains one
     words: int  # in the quotes that are visible without a click
     ms: float
     kind: str = ""
-    rank: float | None = None  # of the first passage whose whole text holds an answer; infinite without one
-    marked: bool | None = None  # the marked part of the first quote does
-    alone: bool | None = None  # the first passage does, for the question in words that need no history
-    parts: bool | None = None  # visible quotes hold an answer to each part
+    rank: float | None = None  # of the first passage whose whole text contains one; infinite if none does
+    marked: bool | None = None  # the marked text of the first quote contains one
+    alone: bool | None = None  # the first passage contains one if asked in words that need no history
+    parts: bool | None = None  # for each part, a visible quote contains an answer
     relevant: bool | None = None  # the first quote is from a document that the qrels name
     groundedness: float | None = None  # share of the answer's sentences that its citations support
-    answer_right: bool | None = None  # a generated answer has the facts of a right one (`problem_of`)
+    answer_right: bool | None = None  # a generated answer has no problem by `problem_of`
     similarity: float | None = None  # cosine of the visible text and the reference
     problem: str = ""  # why a generated answer is not right
     text: str = ""  # the visible text
@@ -84,8 +84,8 @@ class Judged:
 def hear(athena: Athena, query: Question) -> Heard:
     """Ask a question after its history, as a user without memories; nothing is stored.
 
-    A history without replies is asked turn by turn first. After an abstention, and for a generated answer,
-    the quotes are those that an answer in quotes would show.
+    A history without replies is first asked turn by turn. For an abstention or a generated answer, the quotes
+    are those that an answer without a language model would show.
     """
     asking: Asking = {"private": True, "user": NOBODY}
     history = [Message(turn.role, turn.text) for turn in query.history]
@@ -158,7 +158,7 @@ def judge(
 ) -> Judged:
     """Judge the quotes and the verdict of one question.
 
-    `alone` is the result of the question in words that need no history; `relevant` are its ids in the qrels.
+    `alone` is the result for its wording that needs no history; `relevant` are the ids that its qrels name.
     """
     answerability = heard.retrieval.answerability
     judged = Judged(
@@ -179,7 +179,7 @@ def judge(
 
 
 def _is_relevant(quotes: Sequence[Shown], relevant: Collection[str]) -> bool:
-    """Whether the first quote's document is relevant; qrels of Markdown name sections: `SOURCE#PATH`."""
+    """Whether the first quote's document is relevant; qrels name documents, or sections as `SOURCE#PATH`."""
     source = quotes[0].source if quotes else ""
     return bool(source) and any(name == source or name.startswith(f"{source}#") for name in relevant)
 
@@ -210,13 +210,13 @@ def _answers(quotes: Sequence[Shown], part: Part) -> bool:
 
 
 def _marks(quote: Shown, golds: Sequence[Span]) -> bool:
-    """Whether the marked text holds a gold answer, or is a part of one."""
+    """Whether the marked text contains a gold answer, or is contained in one."""
     inside = [gold for gold in golds if gold.source in ("", quote.source)]
     return any(contains(quote.marked, gold.text) or contains(gold.text, quote.marked) for gold in inside)
 
 
 def _rank(query: Question, heard: Heard) -> float:
-    """Return the rank of the first passage whose whole text holds an answer."""
+    """Return the rank (from 1) of the first passage whose whole section has a gold answer, else infinity."""
     for rank, passage in enumerate(heard.retrieval.passages, start=1):
         section = passage.section
         if any(holds_gold(section.text, section.metadata["source"], gold) for gold in query.gold):
@@ -225,12 +225,12 @@ def _rank(query: Question, heard: Heard) -> float:
 
 
 def holds_gold(text: str, source: str, gold: Span) -> bool:
-    """Whether a text of a document holds a gold answer of that document."""
+    """Whether a text from a document contains a gold answer that is valid for this document."""
     return bool(gold.text) and gold.source in ("", source) and contains(text, gold.text)
 
 
 def contains(text: str, answer: str) -> bool:
-    """Whether a text contains an answer, apart from case, white space and Markdown's marks."""
+    """Whether a text contains an answer; case, white space and Markdown's emphasis marks are ignored."""
     return _plain(answer) in _plain(text)
 
 
@@ -239,13 +239,13 @@ def _plain(text: str) -> str:
 
 
 class Similarity:
-    """Cosines by the bundled MiniLM, independent of the index's model."""
+    """Cosine similarity by the bundled MiniLM, whichever model the index uses."""
 
     def __init__(self) -> None:
         self._vector = lru_cache(KEPT_VECTORS)(OnnxEncoder().encode_query)
 
     def __call__(self, reference: str, text: str) -> float:
-        """Return the cosine of a reference answer and a text, at least 0; 0 for an empty text."""
+        """Return the cosine of a reference answer and a text; 0 if it is negative or the text is empty."""
         if not text.strip():
             return 0.0
         cosine = np.dot(self._vector(reference), self._vector(text))
@@ -253,7 +253,7 @@ class Similarity:
 
 
 def problem_of(text: str, reference: str) -> str:
-    """Return what an answer lacks of its reference, exact values or enough of its words; "" = nothing."""
+    """Describe what an answer lacks: values of its reference, or enough of its words; "" if it is right."""
     if lacking := _lacking(text, reference):
         return f"lacks {', '.join(lacking)}"
     said = share(content_terms(reference), text_terms(text))

@@ -23,7 +23,7 @@ def ndcg_at(ranking: Sequence[str], relevant: Mapping[str, int], k: int) -> floa
     """Normalised discounted cumulative gain at rank `k` (Järvelin & Kekäläinen, 2002), gain = relevance.
 
     DCG = Σ relevance(i) / log2(i + 1) over ranks i = 1..k, divided by the DCG of the best possible order;
-    as trec_eval's `ndcg_cut` has it. 0 where nothing is relevant.
+    the same as trec_eval's `ndcg_cut`. 0 if nothing is relevant.
     """
     ideal = _dcg(sorted(relevant.values(), reverse=True)[:k])
     return _dcg([relevant.get(item, 0) for item in ranking[:k]]) / ideal if ideal else 0.0
@@ -32,15 +32,15 @@ def ndcg_at(ranking: Sequence[str], relevant: Mapping[str, int], k: int) -> floa
 def ndcg_of_gains(gains: Sequence[int], relevant: int, k: int) -> float:
     """Like `ndcg_at`, for ranks that may hold several relevant items.
 
-    `gains[i]` is how many relevant items are first found at rank i + 1. The ideal order has one item at each
-    rank; the value is at most 1, and 0 if nothing is relevant.
+    `gains[i]` is the number of relevant items first found at rank i + 1; `relevant` is the number of all. The
+    ideal order has one item at each rank; the value is at most 1, and 0 if nothing is relevant.
     """
     ideal = _dcg([1] * min(relevant, k))
     return min(1.0, _dcg(gains[:k]) / ideal) if ideal else 0.0
 
 
 def recall_at(ranking: Sequence[str], relevant: Collection[str], k: int) -> float:
-    """The share of the relevant ids that are among the first `k`; 0 where nothing is relevant."""
+    """The share of the relevant ids that are among the first `k`; 0 if nothing is relevant."""
     return len(set(ranking[:k]) & set(relevant)) / len(relevant) if relevant else 0.0
 
 
@@ -53,7 +53,7 @@ def reciprocal_rank_at(ranking: Sequence[str], relevant: Collection[str], k: int
 def auroc(scores: Sequence[float], positive: Sequence[bool]) -> float | None:
     """Area under the ROC curve: how often a positive scores above a negative, ties counting half.
 
-    None where one of the two classes is missing.
+    None if one of the two classes is missing.
     """
     every, is_positive = np.asarray(scores, dtype=np.float64), np.asarray(positive, dtype=bool)
     if is_positive.all() or not is_positive.any():
@@ -63,7 +63,7 @@ def auroc(scores: Sequence[float], positive: Sequence[bool]) -> float | None:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The value below which `share` (0..1) of the values lie, nearest rank; 0 for no values."""
+    """The nearest-rank percentile: `share` (0..1) of the values are at most this value; 0 for no values."""
     if not values:
         return 0.0
     return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
@@ -84,7 +84,7 @@ class Interval:
 
 
 def bootstrap(values: Sequence[float]) -> Interval:
-    """The mean over questions and its 95 % percentile bootstrap interval (Efron, 1979); seeded."""
+    """The mean and its 95 % percentile bootstrap interval (Efron, 1979), seeded; NaN for no values."""
     if not values:
         return Interval(NOTHING, NOTHING, NOTHING)
     low, high = np.percentile(resampled_means(values), (2.5, 97.5))

@@ -1,4 +1,4 @@
-"""Play conversations through the product, in a temporary data folder and at their own time."""
+"""Replay of conversations through the product, in a temporary data folder and with their own clock."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from evals.talks import Step, Talk
     from pipeline.stores.base import Store
 
-PAUSE_S = 1.0  # between steps of the same time
-OWN = frozenset({"conversations", "memories", "rows", "close"})  # of a played store
+PAUSE_S = 1.0  # between steps with the same time
+OWN = frozenset({"conversations", "memories", "rows", "close"})  # not from the store of documents
 Seen = TypeVar("Seen")
 EMPTY = Document(_id="empty", title="Empty", text="Nothing.")  # a chat needs an index
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The answer to a question, with its text as it is shown."""
+    """The answer to a question, and the text that the user sees."""
 
     answer: Answer
     text: str
@@ -45,7 +45,7 @@ class Reply:
 
     @property
     def from_memory(self) -> bool:
-        """Whether the memory answers, and its verdict is "remembered"."""
+        """Whether the memory answers: its verdict is "remembered", or it has none and recalls something."""
         if self.answer.mode != "memory":
             return False
         verdict = self.recall.get("verdict")
@@ -60,12 +60,12 @@ class Reply:
 
     @property
     def recalls(self) -> bool:
-        """Whether the answer comes with anything from the memory."""
+        """Whether the answer is from the memory, or shows or uses anything that it recalled."""
         return self.from_memory or bool(self.answer.recalled) or self.recall.get("verdict") == "remembered"
 
 
 class PlayedStore:
-    """The documents of one store, which stays open, and the conversations and memories of another."""
+    """A store with the documents of one store, which `close` leaves open, and the other data of another."""
 
     def __init__(self, documents: Store, own: Store) -> None:
         self._documents, self._own = documents, own
@@ -81,23 +81,23 @@ class PlayedAthena(Athena):
         own = build_components(settings, live.models.given)
         store: Lazy[Store] = Lazy(lambda: cast("Store", PlayedStore(documents, open_store(settings))))
         super().__init__(replace(own, models=live.models, store=store))
-        self.at = 0.0  # its present time
+        self.at = 0.0  # the time of its clock, in seconds since the epoch
         self.conversations.clock = lambda: self.at
 
     def say(self, message: str, **given: Any) -> Answer:
-        """Ask as a user would, wait until the memory has kept what it keeps, and return the answer."""
+        """Send a message as a user would, wait until the memory is up to date, and return the answer."""
         answer = self.ask(message, **given)
         self.finish()
         return answer
 
     def save(self, text: str, *, user: str, conversation_id: str | None) -> Answer:
-        """Store a message without an answer, and return it as a turn."""
+        """Store a message without answering it; return the turn's `Answer`, with the message as its text."""
         known = conversation_id or self.conversations.create(user=user).info.id
         answer = Answer(text, text, "", "quote", "", abstained=False)
         return self.conversations.turn(self.conversations.save_turn(known, answer)).answer
 
     def tell(self, message: str, *, user: str, conversation_id: str | None) -> Answer:
-        """Save a message, and keep of it what the memory keeps unasked; requests to the memory are said."""
+        """Save a message unanswered and let the memory keep its facts; answer only requests to the memory."""
         if request_in(message):
             return self.say(message, user=user, conversation_id=conversation_id)
         answer = self.save(message, user=user, conversation_id=conversation_id)
@@ -108,16 +108,16 @@ class PlayedAthena(Athena):
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A question or check of a talk, at its place among the messages."""
+    """A question or check of a talk, with the state of the talk at this step."""
 
     athena: PlayedAthena
     talk: Talk
     step: Step
-    conversation: str  # id of the running one
-    ids: Mapping[str, str]  # of the talk's messages, by the ids of the stored turns
+    conversation: str  # id of the running one; "" = none yet
+    ids: Mapping[str, str]  # id of a stored turn → id of the talk's message
 
     def reply(self) -> Reply:
-        """Ask the step's question: in the running conversation if it depends on it, else in a private one."""
+        """Ask the step's question, in the running conversation if it needs it, else in a private one."""
         inside = self.conversation if self.step.needs == "turn" else None
         question, user = self.step.ask or self.step.unrelated, self.talk.name
         answer = self.athena.say(question, user=user, conversation_id=inside, private=inside is None)
@@ -127,7 +127,7 @@ class Moment:
 def played(
     athena: PlayedAthena, talk: Talk, judge: Callable[[Moment], Iterable[Seen]], *, answering: bool = True
 ) -> Iterator[Seen]:
-    """Play a talk, with answers to its messages or without; yield what the judge returns for other steps."""
+    """Play a talk, and answer its messages if `answering`; yield the judge's results for all other steps."""
     conversation, ids = "", dict[str, str]()
     athena.at = 0.0
     for step in talk.steps:
@@ -146,9 +146,9 @@ def played(
 
 @contextmanager
 def playing(live: Athena, **changes: object) -> Iterator[PlayedAthena]:
-    """Open one in a temporary folder; `changes` are settings.
+    """Open a `PlayedAthena` in a temporary folder; `changes` are settings that differ from the live ones.
 
-    It answers from the live index, or from an empty one if nothing is indexed.
+    It answers from the live index or, if nothing is indexed, from an index of the document `EMPTY`.
     """
     with ExitStack() as opened:
         folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="athena-eval-")))

@@ -1,8 +1,8 @@
 """Rated answers of the chat as a question set in BEIR's layout, for `athena eval answers FOLDER --index`.
 
 An answer with a thumb up becomes a question whose right answers are the quotes that it cited; an abstention
-with a thumb up becomes a question that the documents do not answer. A question whose answer has a thumb down
-is written without a judgement, for somebody to add `answers`.
+with a thumb up becomes a question that the documents do not answer. A question whose answer has a thumb down,
+or a thumb up and no citation, is written without a judgement, for somebody to add `answers`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 def write_rated(conversations: Conversations, folder: Path, *, user: str | None = None) -> int:
-    """Write the rated answers of a user, or of everybody, and return how many there are.
+    """Write the rated answers to a user, or to everybody, into a new folder, and return their number.
 
-    Raises `DatasetError` where the folder exists or cannot be written.
+    Raises `DatasetError` if the folder exists or cannot be written.
     """
     rows = [row for info in conversations.list(user=user) for row in rated(conversations.get(info.id).turns)]
     text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)

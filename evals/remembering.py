@@ -1,4 +1,4 @@
-"""`athena eval memory`: what is answered and recalled in talks, and which statements are kept."""
+"""`athena eval memory`: which questions in talks the memory answers, and which statements it keeps."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from pipeline.stores.memories import Memory
 
 ASKED, KEPT = "inject", "agent"  # memory presets: for the answers, and for the kept statements
-NO_FACTS = ("qa", "summary")  # kinds of memories
-ENOUGH = 0.6  # of the gold answer's content terms
+NO_FACTS = ("qa", "summary")  # kinds of memories that state no fact
+ENOUGH = 0.6  # share of the gold answer's content terms that a right answer has
 SHOWN = 300  # characters of an answer in a list of failures
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One check: its value for its metric, 0..1, and a line that says what went wrong ("" = right)."""
+    """The result of one check: a value, 0..1, of a metric, and a line about the failure, "" if right."""
 
     kind: str
     metric: str
@@ -36,7 +36,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class MemoryReport:
-    """Output of `athena eval memory --json`; kinds are those of talks, and categories of dialogues."""
+    """Output of `athena eval memory --json`, by kind of talk; for dialogues also by category of question."""
 
     talks: int
     messages: int
@@ -53,9 +53,9 @@ def evaluate_memory(
     failures: bool = False,
     report: Bars | None = None,
 ) -> MemoryReport:
-    """Play all talks, judge the answers; play those with statements again, unanswered, and judge the facts.
+    """Play all talks and judge the answers; replay those with statements, unanswered, and judge what is kept.
 
-    `only_kept` leaves out the answers: with a language model they take a minute each on a laptop.
+    `only_kept` skips the answers: with a language model they take a minute each on a laptop.
     """
     judged: list[Judged] = []
     stating = [talk for talk in talks if any(it.live or it.never or it.true for it in talk.steps)]
@@ -85,7 +85,7 @@ def evaluate_memory(
 
 
 def _answered(moment: Moment) -> Iterator[Judged]:
-    """Judge the answer to a question; questions about a dialogue also count for their category."""
+    """Judge the answer to the step's question, if it has one; in a dialogue, also for its category."""
     step, kind = moment.step, moment.talk.kind
     if not (step.ask or step.unrelated):
         return
@@ -100,7 +100,7 @@ def _answered(moment: Moment) -> Iterator[Judged]:
 
 
 def _judgements(moment: Moment, reply: Reply) -> Iterator[tuple[str, float]]:
-    """Yield metrics with their values."""
+    """Yield (metric, value 0..1) for each metric that applies to the step."""
     step = moment.step
     if step.unrelated:
         yield "unrelated_recalled", float(reply.recalls)
@@ -117,16 +117,16 @@ def _judgements(moment: Moment, reply: Reply) -> Iterator[tuple[str, float]]:
 
 
 def has_terms(reply: Reply, gold: str) -> bool:
-    """Whether the memory answers with enough of the gold answer's terms; a manual proves no memory."""
+    """Whether the answer comes from the memory and has `ENOUGH` of the gold answer's content terms."""
     terms = content_terms(gold) or tuple(text_terms(gold))
     return reply.answer.mode == "memory" and share(terms, text_terms(reply.text)) >= ENOUGH
 
 
 def is_right(reply: Reply, step: Step) -> bool:
-    """Whether the reply has all words of a list of `any` before any word of `lacks`.
+    """Whether the reply has all words of one list in `any`, in the first line that has such words or `lacks`.
 
-    A line with both is right: a message about a change names the old and the new value. With a `source`,
-    the documents must answer and cite it; else the memory must answer, or a model that was given it.
+    That line may have words of `lacks`, too: a message about a change names the old and the new value. With a
+    `source`, the answer must cite it; without one, it must come from the memory or a language model.
     """
     if step.source:
         if not any(citation.source == step.source for citation in reply.answer.citations):
@@ -149,7 +149,7 @@ def is_right(reply: Reply, step: Step) -> bool:
 
 
 def _believed(moment: Moment) -> Iterator[Judged]:
-    """Judge the statements that are kept at this moment."""
+    """Judge the facts in the memory now: those that must be kept, must not be kept, or are false."""
     memory, step, kind = moment.athena.memory_of(moment.talk.name), moment.step, moment.talk.kind
     live, ever = _facts(memory.list()), _facts(memory.list(history=True))
 
@@ -168,7 +168,7 @@ def _believed(moment: Moment) -> Iterator[Judged]:
 
 
 def _facts(memories: Sequence[Memory]) -> list[str]:
-    """Return the texts of the memories that state what the user said."""
+    """Return the texts of the facts among the memories that come from the user."""
     return [item.text for item in memories if item.origin == "user" and item.kind not in NO_FACTS]
 
 
@@ -184,6 +184,6 @@ def has_words(text: str, words: Words) -> bool:
 
 @cache
 def _pattern(word: str) -> re.Pattern[str]:
-    """Match a whole word in any case; a star at its end matches any ending."""
+    """Return a pattern for a whole word in any case; a star at the word's end matches any ending."""
     rest = r"\w*" if word.endswith("*") else ""
     return re.compile(rf"(?<!\w){re.escape(word.removesuffix('*'))}{rest}(?!\w)", re.IGNORECASE)

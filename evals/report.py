@@ -59,14 +59,14 @@ def page(results: Sequence[ExperimentResult], pictures: Sequence[str]) -> str:
 
 
 def _missing(experiment: Experiment, result: ExperimentResult) -> str:
-    """Name the configurations of the experiment that have no result."""
+    """Return a sentence with the names of the configurations that have no result, "" if all have one."""
     there = {one.name for one in result.configurations}
     found = [one.name for one in experiment.configurations if one.name not in there]
     return f" Not run here: {', '.join(found)}." if found else ""
 
 
 def table(result: ExperimentResult) -> str:
-    """Return the configurations as a table in Markdown, with a sign where one differs from the first."""
+    """Return a Markdown table of the configurations; ▲ or ▼ marks a significant difference from the first."""
     metrics = result.configurations[0].metrics
     titles = [*(name.replace("_", " ") for name in metrics), "words"]
     lines = [f"| | {' | '.join(titles)} |", "|---|" + "--:|" * len(titles)]
@@ -115,7 +115,7 @@ def draw(result: ExperimentResult, folder: Path) -> Path:
 
 
 def main() -> None:
-    """Write the page and its plots; raise `DatasetError` if there are no results."""
+    """Write the page and its plots; raise `DatasetError` if there are no results or one is damaged."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--out", type=Path, default=PAGE)

@@ -1,4 +1,4 @@
-"""`athena eval retrieval`: how well are the right documents ranked?"""
+"""`athena eval retrieval`: how well are the relevant documents ranked?"""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def evaluate_retrieval(
 
 
 def search_after_history(query: Question, *, search: Search) -> Retrieval:
-    """Search as a chat without a language model does: alone, or together with the last question."""
+    """Search as a chat without a language model does: for the question alone, or after the one before it."""
     found = search(query.text)
     earlier = earlier_question([Message(turn.role, turn.text) for turn in query.history])
     if not earlier:
@@ -99,7 +99,7 @@ def search_after_history(query: Question, *, search: Search) -> Retrieval:
 
 
 def scores_of(ranking: Sequence[str], relevant: Mapping[str, int]) -> dict[str, float]:
-    """Return the metrics of one ranking of ids."""
+    """Return the metrics, 0..1, of one ranking of ids, best first."""
     return {
         "nDCG@10": ndcg_at(ranking, relevant, 10),
         "Recall@5": recall_at(ranking, relevant, 5),

@@ -1,7 +1,7 @@
 """The scores of one question in an experiment, all 0..1 and higher is better.
 
-A passage is a hit where it holds at least half of a gold span, so that chunks of any size are judged on the
-same gold.
+A passage is a hit if it contains at least half of a gold span, so that chunks of any size are judged by the
+same gold spans.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from athena import Athena
     from pipeline.answer import Passage
 
-FIRST = 3  # of the passages, for hit@3
+FIRST = 3  # passages that count for hit@3
 DEPTH = 10
-HALF = 0.5  # of a gold span's characters
+HALF = 0.5  # least share of a gold span's characters in a hit
 
 Similarity = Callable[[str, str], float]
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """One question: its scores by metric, the milliseconds that it took, and how many words were shown.
+    """One question: its scores, 0..1, by metric, the milliseconds that it took, and a number of words.
 
-    Those are the words of the passages; of talks, of the answer. A metric that does not apply has no score.
+    `words` counts the passages; in a talk, the answer. A metric that does not apply has no score.
     """
 
     id: str
@@ -45,7 +45,7 @@ class Scored:
 def score_questions(
     athena: Athena, queries: Iterable[Question], *, similarity: Similarity, judged: Collection[str]
 ) -> list[Scored]:
-    """Ask the chat each question; `judged` are the ids of the questions that the qrels judge."""
+    """Ask each question in the chat and score it; `judged` are the ids of the questions in the qrels."""
     scored = []
     for query in queries:
         started = time.perf_counter()
@@ -58,7 +58,7 @@ def score_questions(
 
 
 def scores_of(query: Question, heard: Heard, similarity: Similarity, *, known: bool) -> dict[str, float]:
-    """Return the scores of one answer; `known` says whether the data set judges the question."""
+    """Return the scores of one answer by metric; `known`: the data set says whether it is answerable."""
     scores = {}
     if query.answerable and query.spans:
         scores = ranking_scores(heard.retrieval.passages, query.spans)
@@ -71,9 +71,9 @@ def scores_of(query: Question, heard: Heard, similarity: Similarity, *, known: b
 
 
 def ranking_scores(passages: Sequence[Passage], golds: Sequence[Span]) -> dict[str, float]:
-    """Return hit@3, MRR and nDCG@10 of passages, best first, for the gold spans that they hold.
+    """Return hit@3, MRR and nDCG@10 of passages (best first) for the gold spans of a question.
 
-    The gain of a passage is the number of gold spans in it that no earlier passage holds.
+    The gain of a passage is the number of gold spans that it contains and no earlier passage does.
     """
     found: set[int] = set()
     gains = []
@@ -91,7 +91,7 @@ def ranking_scores(passages: Sequence[Passage], golds: Sequence[Span]) -> dict[s
 
 
 def holds_half(passage: Passage, gold: Span) -> bool:
-    """Whether a passage (its section, or only the sentences found in it) holds half of a gold span."""
+    """Whether a passage (its section, or only the sentences found) contains at least half of a gold span."""
     if gold.start is None or gold.end is None or passage.section.metadata["source"] != gold.source:
         return False
     nodes = [passage.section] if passage.whole else [hit.node for hit in passage.sentences]
@@ -117,6 +117,6 @@ def score_talks(
                 scores["similarity"] = similarity(step.reference, reply.text)
             yield Scored(f"{moment.talk.name} {step.at:.0f}", scores, ms, len(reply.text.split()))
 
-    answering = athena.models.language_model()[0] is None  # a model answers the questions alone: it is slow
+    answering = athena.models.language_model()[0] is None  # a model is slow: it answers only the questions
     with playing(athena, memory=preset) as other:
         return [one for talk in talks for one in played(other, talk, score, answering=answering)]

@@ -1,7 +1,7 @@
 """Compare two sets of scores on the same questions: is the difference better, worse or noise?
 
-A paired bootstrap over questions (Efron & Tibshirani, 1993) gives the difference, its 95 % interval and p;
-where several are compared at once, p is corrected by Holm's method (1979).
+A paired bootstrap over questions (Efron & Tibshirani, 1993) gives the difference, its 95 % interval and p. If
+several comparisons are made at once, p is corrected by Holm's method (1979).
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 Verdict = Literal["better", "worse", "noise"]
 
 LEVEL = 0.05
-SAME = 1e-12  # scores that are closer differ by rounding
+SAME = 1e-12  # scores that differ by less are equal
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`a` against `b` on the same questions: the difference is a − b, the verdict is about `a`."""
+    """`a` compared with `b` on the same questions: the difference is a − b, the verdict is about `a`."""
 
     a: str
     b: str
@@ -39,7 +39,7 @@ class Comparison:
 
 
 def compare(a: str, b: str, metric: str, ours: Sequence[float], theirs: Sequence[float]) -> Comparison:
-    """Compare the scores of `a` and `b`, which are over the same questions in the same order.
+    """Compare two lists of scores: of `a` and of `b`, for the same questions in the same order.
 
     p is twice the smaller share of resampled differences on either side of 0, and at least 2 / 2^k for k
     differing questions (a sign test's smallest p): resampling a few questions cannot show more. Raises
@@ -72,7 +72,7 @@ def compare(a: str, b: str, metric: str, ours: Sequence[float], theirs: Sequence
 def holm(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
     """Return the comparisons in the same order, with p and verdict corrected for their number.
 
-    The i-th smallest of m p-values, from 1, is multiplied by m − i + 1, and is no less than those before it.
+    The i-th smallest (i from 1) of m p-values is multiplied by m − i + 1, and never less than the one before.
     """
     corrected = list(comparisons)
     least = 0.0

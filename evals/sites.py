@@ -1,10 +1,10 @@
 """Measure how well pages of real documentation are found: `python -m evals.sites FOLDER`.
 
-`FOLDER/NAME/src` holds the pages of one site. Two files of JSON lines, each row with the `name` of its site,
-are asked without a language model: `{"title", "file"}`, where the file must come first, and `{"q", "file",
-"any"}`, where `file` (or one of `also`) answers and `any` is a regular expression of the fact. In rows of the
-kind `version` the fact may stand in the headings above a quote. A site without rows is asked for 40 titles of
-its own, drawn evenly from the pages whose title no other page has.
+`FOLDER/NAME/src` holds the pages of one site. The questions are rows of two JSON Lines files, each with the
+`name` of its site. A row `{"title", "file"}` expects this file first. A row `{"q", "file", "any"}` expects an
+answer from `file` (or one of `also`) and a quote that matches the regular expression `any`; if its `kind` is
+`version`, the headings above the quote may match, too. A site without rows is asked for up to 40 of its own
+titles, evenly spaced over the pages whose title is unique. Nothing is asked with a language model.
 
 Prints a table with a row for each site: titles (right file first, in the first three), questions (right file
 in the first three, fact in the first quote, in any quote), sections with marks of a generator, unread files.
@@ -36,13 +36,13 @@ MARKS = re.compile(
     re.MULTILINE,
 )
 """Marks that a site generator replaces before readers see a page."""
-TITLES = 40  # of a site without rows
+TITLES = 40  # most titles to ask for in a site without rows
 CODE = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1|\Z)|(`+)[^`].*?\2", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The counts of one site; `marked` are sections, `unread` files."""
+    """The counts of one site (`marked`: sections, `unread`: files), and its rows that went wrong."""
 
     name: str
     counts: Counter[str]
@@ -71,7 +71,7 @@ def measure(name: str, folder: Path, titles: Sequence[Any], questions: Sequence[
 
 
 def own_titles(athena: Athena) -> list[dict[str, str]]:
-    """Return rows for `TITLES` pages of the index at most, at equal distances in the order of their paths."""
+    """Return rows for up to `TITLES` pages with a unique title, evenly spaced in the order of their paths."""
     pages = sorted((page.source, page.title) for page in athena.store.documents() if page.sentences)
     times = Counter(title.casefold() for _, title in pages)
     rows = [{"title": title, "file": file} for file, title in pages if times[title.casefold()] == 1]
@@ -93,13 +93,13 @@ def files_of(athena: Athena, question: str) -> list[str]:
 
 
 def _titled(athena: Athena, row: Mapping[str, Any]) -> dict[str, bool]:
-    """Return whether the page with a title comes first, and in the first three."""
+    """Return whether the title's page is found first, and whether it is among the first three."""
     right = [_is(file, [row["file"]]) for file in files_of(athena, row["title"])[:3]]
     return {"first": any(right[:1]), "three": any(right)}
 
 
 def _asked(athena: Athena, row: Mapping[str, Any]) -> dict[str, bool]:
-    """Return whether a question finds the right file, and its fact in the first and in any quote."""
+    """Return whether the right file is among the first three, and the fact in the first and in any quote."""
     wanted = [row["file"], *row.get("also", ())]
     texts = quoted_texts(athena.ask(row["q"]), headings=row.get("kind") == "version")
     fact = re.compile(row.get("any", ""), re.IGNORECASE | re.DOTALL)
@@ -111,7 +111,7 @@ def _asked(athena: Athena, row: Mapping[str, Any]) -> dict[str, bool]:
 
 
 def quoted_texts(answer: Answer, *, headings: bool) -> list[str]:
-    """Return the quotes as the page shows them, each after its lead; the nearest where nothing is cited."""
+    """Return each quote after its headings (if asked for) and lead; the nearest quotes if none is cited."""
     cited = {citation.marker: citation for citation in answer.citations or answer.nearest}
     leads = {unit.marker: unit.lead for unit in answer.units}
     return [
@@ -124,12 +124,12 @@ def quoted_texts(answer: Answer, *, headings: bool) -> list[str]:
 
 
 def _is(file: str, wanted: Sequence[str]) -> bool:
-    """Whether a source is one of some files, whose names may begin above the site's folder."""
+    """Whether `file` is one of `wanted`; either name may have leading folders that the other lacks."""
     return any(name == file or name.endswith(f"/{file}") or file.endswith(f"/{name}") for name in wanted)
 
 
 def load_rows(path: Path | None, name: str) -> list[Mapping[str, Any]]:
-    """Return the rows of one site in a file of JSON lines, if one is given; raise `DatasetError`."""
+    """Return a site's rows in a JSON Lines file, [] without a file; raise `DatasetError` if unreadable."""
     rows = [json.loads(line) for line in (read_text(path) if path else "").splitlines() if line.strip()]
     return [row for row in rows if row["name"] == name]
 
@@ -148,7 +148,7 @@ def table(sites: Sequence[Site]) -> str:
 
 
 def main() -> None:
-    """Measure each site whose folder is there, and print the table."""
+    """Measure each site in the folder, and print the table."""
     ours = {path.stem: path for path in (default_folder() / "sites").glob("*.jsonl")}
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter

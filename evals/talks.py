@@ -27,7 +27,7 @@ Words = list[str]
 
 
 def seconds(date: Any) -> float | None:
-    """Return a local date ("1:56 pm on 8 May, 2023", ISO 8601) as seconds since the epoch, else None."""
+    """Return a local date ("1:56 pm on 8 May, 2023", ISO 8601) in seconds since the epoch, or None."""
     if isinstance(date, int | float):
         return float(date)
     try:
@@ -37,7 +37,7 @@ def seconds(date: Any) -> float | None:
 
 
 class Step(BaseModel):
-    """One step of a talk at a time: a message (`say`), a question, or statements to look for."""
+    """One step of a talk, at a time: a message (`say`), a question, or facts to look for in the memory."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -45,24 +45,24 @@ class Step(BaseModel):
     say: str = ""
     speaker: str = ""  # of a dialogue: nobody answers the message
     id: str = ""  # of a message
-    session: int | None = None
+    session: int | None = None  # set on the first message of a conversation
     ask: str = ""
     evidence: tuple[str, ...] = ()  # ids of the messages that answer
     category: str = ""  # of a question about a dialogue
-    any: list[Words] = []
-    lacks: Words = []
+    any: list[Words] = []  # a right answer has all words of one list
+    lacks: Words = []  # and no earlier line with one of these words
     needs: Literal["", "turn", "session", "correction"] = ""
-    source: str = ""
+    source: str = ""  # the document that the answer must cite
     reference: str = ""
     never_said: bool = False
-    unrelated: str = ""
-    live: list[Words] = []
-    never: list[Words] = []
-    true: list[Words] = []
+    unrelated: str = ""  # a message for which nothing must be recalled
+    live: list[Words] = []  # for each list, a kept fact must have its words
+    never: list[Words] = []  # no kept fact may have all words of a list
+    true: list[Words] = []  # a kept fact with all words of none of these lists is false
 
 
 class Talk(BaseModel):
-    """All steps of one user."""
+    """A talk of one user with the product: all its steps, in order."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -76,12 +76,12 @@ _TALKS = TypeAdapter(list[Talk])
 
 
 def is_of_talks(folder: Path) -> bool:
-    """Tell whether a folder of questions holds talks instead."""
+    """Whether a folder has talks instead of a question set: it has no `queries.jsonl`."""
     return not (folder / "queries.jsonl").exists()
 
 
 def load_talks(path: Path) -> list[Talk]:
-    """Return the talks of a file, or of all JSON files of a folder by name; raises `DatasetError`."""
+    """Return the talks of a file or a folder's JSON files; raise `DatasetError` if bad or asking nothing."""
     files = sorted(path.glob("*.json")) if path.is_dir() else [path]
     talks = [talk for file in files for talk in _read(file)]
     if not any(step.ask or step.unrelated or step.live for talk in talks for step in talk.steps):
@@ -104,7 +104,7 @@ def _read(path: Path) -> list[Talk]:
 
 
 def repaired(evidence: Any) -> tuple[str, ...]:
-    """Return the turn ids in a question's evidence; also reads "D1:3; D2:4", "D 1:3" and "D1:03"."""
+    """Return the turn ids ("D1:3") in a question's evidence; read "D1:3; D2:4", "D 1:3" and "D1:03", too."""
     ids = _ID.findall(str(evidence))
     return tuple(dict.fromkeys(f"D{int(session)}:{int(turn)}" for session, turn in ids))
 
@@ -146,7 +146,7 @@ _SAID = TypeAdapter(list[_Said])
 
 
 def _dialogues(found: Any, path: Path) -> list[Talk]:
-    """Return the dialogues of a file's JSON; raises `DatasetError`."""
+    """Return the dialogues in a file's JSON value as talks; raise `DatasetError` for another format."""
     try:
         samples = _SAMPLES.validate_python(found if isinstance(found, list) else [found])
         return [_talk(sample, f"{path.stem} {number}") for number, sample in enumerate(samples, start=1)]

@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 METRICS = ("context_relevance", "groundedness", "answer_relevance")
 JUDGED_PASSAGES = 3  # each is one call of the model
 JUDGE_TIMEOUT_S = 300.0
-REQUESTS_A_MINUTE = 6000.0  # TruLens waits between requests otherwise
+REQUESTS_A_MINUTE = 6000.0  # with its default TruLens waits between requests
 log = logging.getLogger(__name__)
 
 
 class RecordedAssistant:
-    """An answer that was already given, in the form of an app that TruLens records.
+    """An existing answer in the form of an app, so that TruLens can record it.
 
     TruLens writes an app's attributes into its database, so this one holds neither settings nor keys.
     """
@@ -56,7 +56,7 @@ class RecordedAssistant:
 
 
 class Recorder:
-    """Writes answers, and the scores of a judge if there is one, into an open TruLens session."""
+    """Writes answers and, if there is a judge, its scores into an open TruLens session."""
 
     def __init__(self, session: Any, athena: Athena, *, dataset: str, llm: LanguageModel | None) -> None:
         from trulens.apps.app import TruApp
@@ -73,7 +73,7 @@ class Recorder:
         )
 
     def record(self, heard: Iterable[tuple[Question, Heard]]) -> dict[str, float] | None:
-        """Record each answer; return the means of the judged metrics, or None without a judge."""
+        """Record each answer; return the mean of each judged metric, 0..1, or None without a judge."""
         scores: dict[str, list[float]] = {name: [] for name in METRICS}
         for query, item in heard:
             self._assistant.contexts = [passage.node.text for passage in item.retrieval.passages]
@@ -102,7 +102,7 @@ class Recorder:
         return recording.get()
 
     def _add(self, record: Any, scores: Mapping[str, float]) -> None:
-        """Store scores with their record, as TruLens' metrics."""
+        """Store the scores of a recorded answer as TruLens metrics."""
         from trulens.core import Metric, Selector
 
         output = {"output": Selector.select_record_output()}
@@ -124,7 +124,7 @@ def _constant(value: float) -> Callable[[str], float]:
 
 
 def judged(llm: LanguageModel, question: str, contexts: Sequence[str], answer: str) -> dict[str, float]:
-    """Return TruLens' three feedback scores of one answer by a language model, all 0..1.
+    """Let a language model judge one answer, and return TruLens' three feedback scores, each 0..1.
 
     Context relevance is the mean over the first passages, groundedness the mean over the answer's sentences.
     A metric is left out if the model's reply has no score.
@@ -154,16 +154,16 @@ def judged(llm: LanguageModel, question: str, contexts: Sequence[str], answer: s
 
 
 def _provider(llm: LanguageModel) -> Any:
-    """Return a TruLens feedback provider that uses our client and cuts answers into sentences itself.
+    """Return a TruLens feedback provider that uses our client and splits answers into sentences itself.
 
-    TruLens would download a tokenizer for that, or ask the model.
+    For the splitting TruLens would download a tokenizer or ask the model.
     """
     from trulens.core.feedback.endpoint import Endpoint
     from trulens.feedback.llm_provider import LLMProvider
     from trulens.feedback.templates.rag import Groundedness
 
     class AthenaProvider(LLMProvider):  # type: ignore[misc]  # TruLens has no types
-        """Asks a model of Ollama or of an OpenAI-compatible server."""
+        """A provider that asks a model of Ollama or of an OpenAI-compatible server."""
 
         def _create_chat_completion(
             self,
@@ -188,7 +188,7 @@ def _provider(llm: LanguageModel) -> Any:
 def open_recorder(
     database: str, athena: Athena, *, dataset: str, judge: str | None = None
 ) -> Iterator[Recorder]:
-    """Open a recorder into a TruLens database; `judge` is `ollama/NAME` or `openai/NAME`.
+    """Open a recorder for a TruLens database; `judge` is `ollama/NAME` or `openai/NAME`.
 
     TruLens prints to stderr, so that stdout holds the command's output alone.
 
@@ -220,7 +220,7 @@ def version_of(model: str, settings: Mapping[str, Any]) -> str:
 
 
 def _instrument() -> None:
-    """Make the retrieval a span below the record; a second call changes nothing."""
+    """Let TruLens record `retrieve` as a span within each answer; a second call changes nothing."""
     from trulens.core.otel.instrument import instrument_method
     from trulens.otel.semconv.trace import SpanAttributes
 
@@ -235,7 +235,7 @@ def _instrument() -> None:
 
 
 def _open(database: str) -> Any:
-    """Return TruLens' session over a SQLite file, which is made if it does not exist."""
+    """Return TruLens' session for a SQLite file, which is created if missing; raise `ConfigurationError`."""
     path = Path(database).expanduser().absolute()
     try:
         import trulens.feedback  # noqa: F401 - stores feedback
@@ -264,9 +264,9 @@ def _not_installed(error: ModuleNotFoundError) -> ConfigurationError:
 
 
 def serve_dashboard(database: str, *, host: str, port: int) -> None:
-    """Serve the dashboard until it ends; raise `ConfigurationError` without TruLens.
+    """Replace this process by the dashboard's server; raise `ConfigurationError` if TruLens is missing.
 
-    TruLens' own command waits for a line that Streamlit prints only if it listens on all addresses.
+    TruLens' own command is no use: it waits for a line that Streamlit prints only if it listens everywhere.
     """
     try:
         import trulens.dashboard as dashboard

@@ -1,10 +1,10 @@
 """Measure a language model's answers, citations and warnings: `python -m evals.written --llm NAME`.
 
-Questions over the manuals from the held-out halves of `evals/data`: answerable ones, ones that the documents
-do not answer, follow-ups, and questions in other languages. A sentence counts as supported where the cited
-passage has `SHARED` of its content words and all of its numbers, ids and commands: this check is independent
-of the one that cited it. A sentence that was translated to be checked is read in translation. Sentences that
-say that the documents do not answer are not counted.
+The questions are about the manuals, from the held-out halves of `evals/data`: answerable ones, ones that the
+documents do not answer, follow-ups, and questions in other languages. A sentence counts as supported if the
+cited passage has `SHARED` of its content words and all of its numbers, ids and commands. This check is
+independent of the product's own. If the product translated a sentence to check it, the translation is used.
+Sentences that say that the documents do not answer are not counted.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ DENIES = re.compile(  # a sentence that says that the documents do not answer
     r"|\bnot (?:\w+ )?(?:specified|mentioned|provided|stated|described|covered|given|available|found|listed)",
     re.IGNORECASE,
 )
-FIRST = 3  # sections in which a follow-up's search must find the right one
+FIRST = 3  # passages among which a follow-up's right section must be
 LEAKS = ("<source", "</source", "<closest", "<think", "Rules:", "numbered sources", "](")
 CONTEXT_TOKENS = 1200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """One answer and its measurements; a line of the file that `--out` names."""
+    """One answer and its measurements; stored as a line of the file `--out`."""
 
     id: str
     kind: str
@@ -60,15 +60,15 @@ class Written:
     text: str
     notices: tuple[str, ...]
     fact: bool  # the answer has the fact of the question
-    stated: tuple[tuple[bool, bool, bool], ...]  # of each sentence: is cited, rightly; a source says it
-    found: bool  # a section that is judged right is among the first three
+    stated: tuple[tuple[bool, bool, bool], ...]  # sentences: is cited, cited rightly, is in any source
+    found: bool  # a section that the qrels name is among the first three passages
     leaks: int
     seconds: float
     first_chip_s: float | None  # from the end of the first sentence to its citation
 
 
 def questions(most: int) -> dict[str, list[Question]]:
-    """Return at most `most` questions; half are answerable, a fifth not; follow-ups; other languages."""
+    """Return questions by kind: of `most`, 1/2 answerable, 1/5 not, 1/6 follow-ups, 1/12 other languages."""
     strangers = load_queries(DATA / "strangers/manuals/test")
     unanswered = [*load_queries(DATA / "near/manuals"), *(q for q in strangers if not q.answerable)]
     leaning = [q for q in load_queries(DATA / "dialogues/test") if q.kind == "leaning"]
@@ -89,7 +89,7 @@ def _some(found: Sequence[Question], most: int) -> list[Question]:
 def write(
     athena: Athena, query: Question, kind: str, *, right: Set[str], names: Mapping[str, str]
 ) -> Written:
-    """Ask a question after its history, and measure its answer; nothing is stored."""
+    """Ask a question after its history, and measure its answer; store nothing. Raises the run's error."""
     chat = athena.chat(private=True, user=NOBODY)
     retrieval, ended, chip = None, None, None
     raw, started = "", time.perf_counter()
@@ -130,7 +130,7 @@ def write(
 
 
 def metrics(rows: Sequence[Written]) -> dict[str, float]:
-    """Return the shares of the table in docs/decisions/answers.md; 0 or nan where nothing was measured."""
+    """Return the figures in docs/decisions/answers.md; a share without data is 0, `first_chip_s` nan."""
     known = [row for row in rows if row.kind in ("answerable", "other language")]
     every = [sentence for row in rows for sentence in row.stated]
     return {
@@ -146,14 +146,14 @@ def metrics(rows: Sequence[Written]) -> dict[str, float]:
 
 
 def is_unwarned(row: Written) -> bool:
-    """Whether neither the verdict nor the answer itself says that the documents may not answer."""
+    """Whether neither the verdict nor the text says that the documents may not answer the question."""
     return row.verdict == "answered" and not any(
         DENIES.search(row.text[piece.start : piece.end]) for piece in sentences_of(row.text)
     )
 
 
 def has_fact(text: str, query: Question) -> bool:
-    """Whether an answer has the question's fact; if it has none, a gold passage's values and words."""
+    """Whether an answer has the question's `fact`, or without one a gold answer's values and words."""
     text = without_markers(text)
     if query.fact:
         plain = re.sub(r"[*`]", "", text)
@@ -162,7 +162,7 @@ def has_fact(text: str, query: Question) -> bool:
 
 
 def stated(answer: Answer, passages: Sequence[str]) -> Iterator[tuple[bool, bool, bool]]:
-    """Yield for each sentence that states something: is it cited, is that right, does any passage say it?"""
+    """Yield for each factual sentence: is it cited, does a cited passage say it, does any passage say it?"""
     by_marker = {citation.marker: citation for citation in answer.citations}
     translations = {item.start: item.translation for item in answer.support}
     for piece in sentences_of(answer.text) if answer.mode == "generate" else ():
@@ -184,14 +184,14 @@ def says(text: str, sentence: str) -> bool:
 
 
 def main() -> None:
-    """Ask, print a line for each question and the table; answers that `--out` already has are reused."""
+    """Ask, print a line for each question, then the metrics as JSON; reuse answers in the file `--out`."""
     from athena import load_settings, open_athena
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--llm", required=True)
     parser.add_argument("--questions", type=int, default=120)
     parser.add_argument("--hyde", action="store_true")
-    parser.add_argument("--out", type=Path, help="JSON lines with every answer; a broken run goes on there")
+    parser.add_argument("--out", type=Path, help="JSON Lines file of answers; an interrupted run continues")
     given = parser.parse_args()
     settings = load_settings(llm=given.llm, context_tokens=CONTEXT_TOKENS, hyde="on" if given.hyde else "off")
     qrels = load_qrels(DATA / "dialogues/test", "test")

@@ -1,1 +1,1 @@
-"""What the assistant remembers: from words to records, and what is done with them."""
+"""The assistant's memory of each user: extraction, storage, recall and deletion of facts, names and turns."""

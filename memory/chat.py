@@ -1,4 +1,4 @@
-"""One user's memory in a chat, before and after an answer: fulfils the pipeline's `ChatMemory`."""
+"""One user's memory in a chat, used before and after an answer; implements the pipeline's `ChatMemory`."""
 
 from __future__ import annotations
 
@@ -32,34 +32,34 @@ if TYPE_CHECKING:
     from pipeline.stores.conversations import Conversations
     from pipeline.stores.turns import Turn
 
-PRIVATE = "the conversation is private: nothing of it is kept"
+PRIVATE = "the conversation is private: nothing from it is kept"
 NOTHING_KEPT = "the memory is switched off in its settings"
-ONLY_THIS = "only this conversation is remembered, and nothing after it: the memory's settings say so"
-NOTED = "Noted: I find it again when you ask about it."
-NOTHING_ASKED = "nothing was asked to be remembered"
+ONLY_THIS = "the memory's settings limit it to this conversation: nothing is remembered afterwards"
+NOTED = "Noted: I will find it again when you ask about it."
+NOTHING_ASKED = "there was no request to remember anything"
 TOOLS = "the message calls a tool"
 AFTER = "after the answer is shown"
-PATIENCE_S = 10.0  # waited before a request for the message before to be remembered
+PATIENCE_S = 10.0  # longest wait of a request for earlier messages to be stored
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class AfterAnswers:
-    """Jobs that a background thread does one after the other; a failed job is logged."""
+    """Background jobs, run one after the other in one thread; a failed job is logged."""
 
     _worker: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "remembering"))
     _last: Future[None] | None = None
 
     def add(self, job: Callable[[], object]) -> None:
-        """Do this soon."""
+        """Queue a job; if no thread can be started, log a warning and drop the job."""
         try:
             self._last = self._worker.submit(_done, job)
         except RuntimeError as error:  # no thread can be started
             logger.warning("not remembered: %s", error)
 
     def finish(self, *, within_s: float | None = None) -> bool:
-        """Wait until all jobs are done, or for `within_s` seconds; tell whether they are."""
+        """Wait until all jobs are done, but at most `within_s` seconds; return whether all are done."""
         return self._last is None or not wait([self._last], within_s).not_done
 
 
@@ -68,29 +68,29 @@ def _done(job: Callable[[], object]) -> None:
         job()
     except AthenaError as error:
         logger.warning("not remembered: %s", error)
-    except Exception:  # a fault of ours must not stop the other jobs
+    except Exception:  # a bug: nobody reads the future, so log it here
         logger.exception("not remembered")
 
 
 @dataclass(frozen=True, slots=True)
 class RememberingChat:
-    """Recalls before an answer and remembers after it; a private chat keeps nothing."""
+    """The memory of one chat: recalls before an answer, stores after it; stores nothing of a private chat."""
 
     memory: UserMemory
     conversations: Conversations
     after: AfterAnswers
     prices: PriceOptions
-    why_private: str = ""  # why nothing of this conversation is kept; "" = it is
-    left: dict[str, tuple[int, str]] = field(default_factory=dict)  # summaries by first message
+    why_private: str = ""  # why nothing from this conversation is kept; "" = not private
+    left: dict[str, tuple[int, str]] = field(default_factory=dict)  # by first message: count, summary
 
     @property
     def uses_history(self) -> bool:
-        """Whether the conversation goes into the prompt."""
+        """Whether earlier messages of the conversation go into the prompt."""
         return self.memory.preset.history
 
     @property
     def _why_nothing(self) -> str:
-        """Why the preset recalls nothing and takes no requests; "" where it does."""
+        """The reason why the preset recalls nothing and accepts no requests; "" if it does both."""
         preset = self.memory.preset
         return "" if preset.recalls else ONLY_THIS if preset.history else NOTHING_KEPT
 
@@ -99,11 +99,11 @@ class RememberingChat:
         return request_in(message) is not None
 
     def texts(self, ids: Sequence[str]) -> Mapping[str, str]:
-        """Return the texts of memories by id; forgotten ones are left out."""
+        """Return the texts of memories, relations, entities and turns by id, without unknown ids."""
         return self.memory.texts(ids)
 
     def said_by_user(self, ids: Sequence[str]) -> Collection[str]:
-        """Return the ids of the memories, relations and turns that are no answers of the assistant."""
+        """Return the ids, except those of the assistant's answers and of memories not from the user."""
         index = self.memory.index
 
         def is_answer(known: str) -> bool:
@@ -116,10 +116,10 @@ class RememberingChat:
     # -- before the answer --------------------------------------------------------------------------
 
     def reply(self, message: str, *, turn_id: str) -> MemoryReply:
-        """Do what a request asks of the memory, and return the reply."""
+        """Carry out a request to the memory, one for which `concerns` is true, and return the reply."""
         began, started = time.time(), time.perf_counter()
         request = request_in(message)
-        assert request is not None  # noqa: S101  (`concerns` was asked first)
+        assert request is not None  # noqa: S101  (`concerns` was true)
         keeps = request.kind == "remember"
         if why := self._why_nothing or (self.why_private if keeps else ""):
             kept = Kept(status="skipped", detail=why)
@@ -135,9 +135,9 @@ class RememberingChat:
     def recall(
         self, message: str, *, question: str, left: Sequence[Message] = (), turn_id: str = ""
     ) -> Recollection:
-        """Return what is remembered about a message; its own turn is left out.
+        """Return the memories, relations and turns for the prompt of a message, within `memory_tokens`.
 
-        `question` is the message as it stands alone; `left` are the messages that the prompt has no room for.
+        `question` is the standalone form; `left` does not fit the prompt; the turn `turn_id` is left out.
         """
         preset, memory = self.memory.preset, self.memory
         static = memory.static if preset.name != "none" else ()
@@ -165,7 +165,7 @@ class RememberingChat:
         )
 
     def _around(self, reading: Reading) -> tuple[Recalled, ...]:
-        """Return relations, and entities that stand in none of them, as many as the preset recalls."""
+        """Return the preset's number of relations, and of entities without a relation or with attributes."""
         preset, memory = self.memory.preset, self.memory
         index = memory.index
         with index.lock:
@@ -180,9 +180,9 @@ class RememberingChat:
             )
 
     def _summary(self, said: Sequence[str]) -> str:
-        """Return the summary of the user's messages that left the window.
+        """Return the latest summary of the user's messages that do not fit the prompt; "" before the first.
 
-        A model writes it after the answer, for the next message; until then it is "".
+        If it does not cover all of them, a model writes a new one in the background, for a later message.
         """
         known, text = self.left.get(said[0], (0, "")) if said else (0, "")
         if known < len(said) and self.memory.find_model() is not None:
@@ -195,7 +195,7 @@ class RememberingChat:
     # -- after the answer ---------------------------------------------------------------------------
 
     def planned(self, message: str) -> Step:
-        """Return the record of the step that will follow the answer."""
+        """Return the "remember" step as known before the answer: pending, or skipped with the reason."""
         preset, kinds = self.memory.preset, secret_kinds(message)
         unasked = preset.unasked and not self.why_private
         why = self.why_private or (AFTER if unasked else self._why_nothing or NOTHING_ASKED)
@@ -204,7 +204,7 @@ class RememberingChat:
         return Step("remember", status="ok" if unasked else "skipped", detail=detail, data=data)
 
     def remember(self, answer: Answer, passages: Sequence[Passage]) -> None:
-        """Keep a turn's facts in the background; a request to the memory was carried out before its reply."""
+        """Queue jobs that index a stored turn and keep its facts; memory requests keep theirs in `reply`."""
         if self.why_private or not answer.turn_id:
             return
         self.after.add(self.memory.turns.follow)
@@ -220,9 +220,9 @@ class RememberingChat:
 def finish_turn(
     memory: UserMemory, conversations: Conversations, turn_id: str, *, passage: str, prices: PriceOptions
 ) -> None:
-    """Keep what there is to keep of a stored turn, and record the step in it.
+    """Keep what the preset keeps of a stored turn, and write the "remember" step into the turn.
 
-    `passage` is the best one of its answer. Nothing is kept of a turn that is deleted or changed meanwhile.
+    `passage` is the answer's best one, or "". Nothing is kept of a turn that is deleted in the meantime.
     """
     with suppress(TurnChanged, UnknownConversation):
         turn = conversations.turn(turn_id)
@@ -250,7 +250,7 @@ def _kept(memory: UserMemory, turn: Turn, passage: str) -> Kept:
 
 
 def said_of(turn: Turn, passage: str) -> Said:
-    """Return a stored turn in the form from which facts are read."""
+    """Convert a stored turn for `keep`; an answer without content or from the memory becomes ""."""
     answer = turn.answer
     names = ("source", "start", "end", "quote", "file_hash")
     cited = (MemorySource(**{name: getattr(one, name) for name in names}) for one in answer.citations)
@@ -267,7 +267,7 @@ def said_of(turn: Turn, passage: str) -> Said:
 
 
 def step_of_kept(kept: Kept, preset: str, *, began: float, started: float) -> Step:
-    """Return the record of a step that began at a time, and at `started` on `perf_counter`."""
+    """Return the "remember" step; `began` is in seconds since the epoch, `started` is from `perf_counter`."""
     names = ("added", "known", "replaced", "secrets")
     data = {"preset": preset, **{name: [*getattr(kept, name)] for name in names}}
     ms = (time.perf_counter() - started) * 1000

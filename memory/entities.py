@@ -1,6 +1,6 @@
-"""Find entities and relations in a text by shape: ids, capitalised names, places, eight verbs.
+"""Find entities (ids, places, capitalised names) and relations (eight verbs) by regular expressions.
 
-This is what the graph has without a language model. Ordinary words are never entities.
+Without a language model, the graph has nothing else. Ordinary words are never entities.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ VERBS: dict[str, str] = {
     "feeds": r"feeds?|powers?|supplies",
     "knows": r"knows?|met|married|is married to",
 }
-"""Labels of relations, each with the words between its subject and its object."""
+"""Labels of relations, each with a pattern for the words between its subject and its object."""
 
 _CAPITAL = r"(?:[^\W\d_a-zà-ÿ][\w’'-]*\w)"  # a word with a capital first letter
 _ID = re.compile(
@@ -46,10 +46,10 @@ _ARTICLE = re.compile(r"^(?:the|an?|my|your|our|their|his|her|its) (?=\S)")
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """One entity as a text names it; `start` and `end` count code points, 0 where a model read it."""
+    """One entity named in a text, from code point `start` to `end`; both are 0 if a model found it."""
 
     name: str
-    kind: str  # id, place or name; a model's word where it read it
+    kind: str  # "id", "place" or "name"; any word if a model found it
     start: int = 0
     end: int = 0
     attributes: Mapping[str, str] = field(default_factory=dict)
@@ -66,13 +66,13 @@ class Stated:
 
 @lru_cache(maxsize=4096)
 def normalised(name: str) -> str:
-    """Return a name in lower case, without article and possessive: equal for equal things."""
+    """Return a name for comparison: lower case, without outer punctuation, article, "my" and "'s"."""
     plain = " ".join(unicodedata.normalize("NFKC", name).casefold().replace("’", "'").split())
     return _ARTICLE.sub("", plain.strip(" ,;:.!?`\"'").removesuffix("'s"))
 
 
 def entities_in(text: str) -> tuple[Named, ...]:
-    """Return the entities of a text in order, without overlaps."""
+    """Return the entities in a text's first `LONGEST` characters, in order, without overlaps."""
     text = text[:LONGEST]
     found = [Named(match[0], "id", *match.span()) for match in _ID.finditer(text)]
     taken = [(item.start, item.end) for item in found]
@@ -84,7 +84,7 @@ def entities_in(text: str) -> tuple[Named, ...]:
 
 
 def _name(text: str, match: re.Match[str]) -> Named | None:
-    """Return the entity of capitalised words; None for a capital that only begins a sentence."""
+    """Return the entity in capitalised words; None if the only capital is that of a sentence's first word."""
     start, end = match.span()
     words = match[0].split(" ")
     begins = not re.search(r"[\w,;:)’'] $", text[:start][-2:])
@@ -102,7 +102,7 @@ def _is_stop(word: str) -> bool:
 
 
 def relations_in(text: str) -> tuple[Stated, ...]:
-    """Return the relations that a text states with one of the eight verbs between two of its entities."""
+    """Return at most 8 relations: two entities with just one of `VERBS` between them, not in a question."""
     return tuple(_relations(text[:LONGEST], entities_in(text)))[:MOST_RELATIONS]
 
 

@@ -1,7 +1,7 @@
-"""Facts in a message as a language model reads them: one JSON call for statements, entities and relations.
+"""Extract facts from a message with a language model: one JSON call for statements, entities, relations.
 
-The model's output is data. A fact's text is always the user's own words: the statement where the message has
-it word for word, else the sentence of the message that it is from. Secrets and instructions are dropped.
+The model's output is not trusted. A fact's text is always in the user's own words: the statement, if it is in
+the message word for word, else the sentence that it comes from. Secrets and instructions are dropped.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ USER = "user"  # the subject of a statement about the user
 LONGEST_OUTPUT = 20_000  # characters of a model's output that are read
 MOST_ROWS = 20  # statements, entities or relations of one message
 LEAST_SAID = 0.5  # share of a statement's content words that its sentence must have
-LEAST_WORDS = 3  # content words of a copied statement; a shorter one is a fragment of its sentence
+LEAST_WORDS = 3  # content words of a copied statement; for a shorter one, its sentence is kept
 LONGEST_STATEMENT = 400  # characters
-UNRATED = 5
+UNRATED = 5  # importance of a statement that was not rated
 
 PROMPT = """\
 List what a user's message states about the user, and about people, places and things of the user.
@@ -51,11 +51,11 @@ The assistant's answer, read only for entities and relations: {answer}
 
 Message: {message}
 """
-LONGEST_ANSWER = 600  # characters of it in the prompt
+LONGEST_ANSWER = 600  # characters of the answer in the prompt
 
 
 def _rows_of(*names: str, **others: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the JSON schema of a list of objects: texts of these names, and others."""
+    """Return the JSON schema of a list of objects: strings by `names`, the schemas `others`, all required."""
     properties = {**{name: {"type": "string"} for name in names}, **others}
     return {"type": "array", "items": {"type": "object", "properties": properties, "required": [*properties]}}
 
@@ -76,10 +76,10 @@ Row = Mapping[str, Any]
 
 
 class Complete(Protocol):
-    """Asks a language model; raises `ModelError`."""
+    """A call of a language model; raises `ModelError`."""
 
     def __call__(self, prompt: str, *, schema: Mapping[str, Any] | None = None) -> str:
-        """Return the model's reply to a prompt; where it can, as JSON of a schema."""
+        """Return the model's reply to a prompt; as JSON of `schema` if the model supports schemas."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +96,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """All that a model read in one message."""
+    """Everything that a model extracted from one message."""
 
     statements: tuple[Statement, ...] = ()
     entities: tuple[Named, ...] = ()
@@ -104,9 +104,9 @@ class Facts:
 
 
 def read_facts(complete: Complete, message: str, *, answer: str = "") -> Facts | None:
-    """Return the facts of a message without its secrets; None where the model's reply has none as JSON.
+    """Return the facts of a message, without statements that have secrets; None if the reply is not JSON.
 
-    Raises `ModelError`.
+    Entities and relations may also come from `answer`. Raises `ModelError`.
     """
     given = {"message": _line(message), "answer": _line(answer[:LONGEST_ANSWER])}
     reply = complete(PROMPT.format(**given), schema=SCHEMA)
@@ -125,7 +125,7 @@ def read_facts(complete: Complete, message: str, *, answer: str = "") -> Facts |
 
 
 def object_with(text: str, keys: tuple[str, ...]) -> Row:
-    """Return the JSON object with one of the keys in a model's reply, after its thoughts; {} without one."""
+    """Return the JSON object in a model's reply after `</think>`; {} if invalid or without one of `keys`."""
     reply = text[:LONGEST_OUTPUT].rpartition("</think>")[2]
     with suppress(ValueError, RecursionError):
         value, _ = _DECODER.raw_decode(reply, max(0, reply.find("{")))
@@ -145,7 +145,7 @@ def _rows(found: Row, name: str) -> Iterator[Row]:
 
 
 def _statement(row: Row, message: str) -> Statement | None:
-    """Return a statement; None where the message does not have its words, or it must not be kept."""
+    """Return a statement; None if not in the message, too long, a question, an instruction or secret."""
     said = _text(row, "text")
     subject = _subject(_text(row, "subject"))
     text = own_words(said, message, about=subject)
@@ -165,7 +165,7 @@ def _statement(row: Row, message: str) -> Statement | None:
 
 
 def own_words(statement: str, message: str, *, about: str = USER) -> str:
-    """Return a statement that stands in the message and names its subject, else its sentence, else ""."""
+    """Return a statement if the message has it verbatim, with its subject; else its sentence, or ""."""
     names = about == USER or about in normalised(statement)
     whole = names and len(content_terms(statement)) >= LEAST_WORDS
     if whole and statement.casefold() in " ".join(message.casefold().split()):
@@ -176,7 +176,7 @@ def own_words(statement: str, message: str, *, about: str = USER) -> str:
 
 
 def is_said(text: str, message: str) -> bool:
-    """Tell whether a message has half the content words of a text; "user" is its writer."""
+    """Tell whether a message has at least half of the content words of a text, "user" not counted."""
     wanted = [term for term in content_terms(text) if term != USER]
     return bool(wanted) and share(wanted, set(analyse(message))) >= LEAST_SAID
 

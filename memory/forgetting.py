@@ -1,4 +1,4 @@
-"""Forgetting: which memories, turns and names go."""
+"""Forgetting: choose the memories, turns and graph rows to delete."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from memory.index import MemoryParts, UserIndex
     from memory.turn_index import Turn
 
-SHORT_ID = 8  # first letters of an id that may stand for it
+SHORT_ID = 8  # least characters of an id's beginning that may stand for it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forgetting:
-    """The memories (with those derived from them) and turns that a request would forget."""
+    """The memories, with all memories derived from them, and the turns that a request would delete."""
 
     memories: tuple[Memory, ...] = ()
-    turns: tuple[Turn, ...] = ()  # also those that a search never finds
-    everything: bool = False  # the graph goes, too
+    turns: tuple[Turn, ...] = ()  # including turns that a search never finds
+    everything: bool = False  # the whole graph is deleted, too
 
     def __bool__(self) -> bool:
         return bool(self.memories or self.turns)
@@ -42,7 +42,7 @@ class Forgetting:
 
     @property
     def said_in(self) -> tuple[str, ...]:
-        """Return the ids of the turns in which the memories were said."""
+        """Return the ids of the turns that the memories come from."""
         named = (source.turn_id for memory in self.memories for source in memory.sources)
         return tuple(dict.fromkeys(filter(None, named)))
 
@@ -50,7 +50,7 @@ class Forgetting:
 def would_forget(
     user: MemoryParts, ids: Sequence[str], *, search: str, everything: bool, without: Collection[str]
 ) -> Forgetting:
-    """Return what would be forgotten; `UserMemory.forgetting` has the arguments."""
+    """Return what would be forgotten; see `UserMemory.forgetting`. Raises `AthenaError` for an unknown id."""
     index, said = user.index, user.turns.of(ids)
     meant = {turn_of(turn) for turn in said.values()}
 
@@ -74,9 +74,9 @@ def would_forget(
 
 
 def decided(index: UserIndex, forgotten: Forgetting) -> MemoryChanges:
-    """Return the rows that go, with those that were made of them since.
+    """Return the rows to delete: memories, those derived from them meanwhile, their mentions and relations.
 
-    Names go with the memories and turns, unless something else mentions them.
+    Entities without any other mention or relation are deleted, too; with `everything`, the whole graph.
     """
     left = with_made_of(index, [known for known in forgotten.ids if known in index.memories])
     gone = {memory.id for memory in left}
@@ -87,7 +87,7 @@ def decided(index: UserIndex, forgotten: Forgetting) -> MemoryChanges:
 
 
 def with_made_of(index: UserIndex, ids: Iterable[str]) -> tuple[Memory, ...]:
-    """Return the memories of these ids with those made of them; raises `AthenaError` for an unknown id."""
+    """Return the memories with these ids and all derived ones; raises `AthenaError` for an unknown id."""
     found = {memory.id: memory for memory in (known_memory(index, known) for known in ids)}
     while made := {
         memory.id: memory
@@ -99,14 +99,14 @@ def with_made_of(index: UserIndex, ids: Iterable[str]) -> tuple[Memory, ...]:
 
 
 def known_memory(index: UserIndex, memory_id: str) -> Memory:
-    """Return the memory of an id or of its first letters; raises `AthenaError` for none and for several."""
+    """Return the memory by its id, or first 8 or more letters; raises `AthenaError` for none or several."""
     if memory := index.memories.get(memory_id):
         return memory
     found = [known for known in list(index.memories) if memory_id and known.startswith(memory_id)]
     if len(found) == 1 and len(memory_id) >= SHORT_ID:
         return index.memories[found[0]]
     raise UnknownMemory(
-        f"No memory '{memory_id}' is kept of '{index.user}'.", "It may have been forgotten: look at the list."
+        f"No memory '{memory_id}' is kept about '{index.user}'.", "See the list; it may need more of the id."
     )
 
 
@@ -117,7 +117,7 @@ def made_of(index: UserIndex, turn_ids: Collection[str]) -> list[Memory]:
 
 
 def named_by(index: UserIndex, ids: Collection[str], turn_ids: Collection[str] = ()) -> set[str]:
-    """Return the ids of the mentions and relations of memories and turns, and of entities left unnamed."""
+    """Return the ids of the mentions and relations of memories and turns, and of entities with no others."""
     rows: list[Mention | Relation] = [*index.mentions.values(), *index.relations.values()]
     named = {row.id for row in rows if row.memory_id in ids or row.turn_id in turn_ids}
     left = {end for row in rows if row.id not in named for end in ends(row)}
@@ -125,5 +125,5 @@ def named_by(index: UserIndex, ids: Collection[str], turn_ids: Collection[str] =
 
 
 def turn_of(turn: Turn) -> str:
-    """Return the id of the stored turn that a message or an answer stands in."""
+    """Return the id of the stored turn that a message or an answer belongs to."""
     return turn.id.removesuffix(ANSWER)

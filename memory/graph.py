@@ -1,4 +1,4 @@
-"""The graph of entities: what a message adds to it, neighbourhoods, best known entities, themes over time."""
+"""The graph of entities: rows that a message adds, neighbourhoods, entities ranked by their mentions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from memory.index import UserIndex
 
 SPACE = uuid.UUID("7c0b5a86-4f5e-4f0c-9a55-6a1f5b0d7e11")
-PASSAGE = 500  # characters of the best passage whose names are kept
+PASSAGE = 500  # first characters of the best passage, searched for names
 MOST_NEIGHBOURS = 200
 
 
@@ -28,13 +28,13 @@ class Neighbourhood:
 
     entities: tuple[Entity, ...] = ()  # nearest first
     relations: tuple[Relation, ...] = ()  # nearest first, then latest
-    direct: frozenset[str] = frozenset()  # ids of memories that name what was asked for
+    direct: frozenset[str] = frozenset()  # ids of memories that mention a given entity
 
 
 def neighbourhood(graph: UserIndex, entity_ids: Sequence[str], *, depth: int = 2) -> Neighbourhood:
-    """Return everything within `depth` relations of any of the entities, in either direction.
+    """Return the entities and relations within `depth` steps of the given entities, in either direction.
 
-    Relations of memories that have ended, or are not trusted, are left out.
+    At most `MOST_NEIGHBOURS` entities. Unknown ids and relations of ended or untrusted memories are left out.
     """
     gone = {memory.id for memory in graph.memories.values() if not (memory.live and memory.trusted)}
     distances = {known: 0 for known in entity_ids if known in graph.entities}
@@ -64,7 +64,7 @@ def neighbourhood(graph: UserIndex, entity_ids: Sequence[str], *, depth: int = 2
 
 
 def entity_knowledge(graph: UserIndex, *, since: float = 0.0, until: float = float("inf")) -> list[Entity]:
-    """Return the themes of a period: its entities, those mentioned most first, then the latest."""
+    """Return the entities mentioned in a period (epoch seconds), most often mentioned first, then latest."""
     times: dict[str, list[float]] = defaultdict(list)
     for mention in graph.mentions.values():
         if since <= mention.at < until and mention.entity_id in graph.entities:
@@ -74,17 +74,17 @@ def entity_knowledge(graph: UserIndex, *, since: float = 0.0, until: float = flo
 
 
 def id_of(*parts: str) -> str:
-    """Return the id that these parts give each time."""
+    """Return a UUID computed from the parts: the same parts give the same id."""
     return str(uuid.uuid5(SPACE, "\x1f".join(parts)))
 
 
 def ends(row: Mention | Relation) -> tuple[str, ...]:
-    """Return the ids of the entities of a mention or a relation."""
+    """Return the id of a mention's entity, or the ids of a relation's subject and object."""
     return (row.entity_id,) if isinstance(row, Mention) else (row.subject_id, row.object_id)
 
 
 def sentence(graph: UserIndex, relation: Relation) -> str:
-    """Return a relation in words."""
+    """Return a relation as "subject label object", with "?" for an unknown entity."""
     subject, thing = graph.entities.get(relation.subject_id), graph.entities.get(relation.object_id)
     return f"{subject.name if subject else '?'} {relation.label} {thing.name if thing else '?'}"
 
@@ -100,7 +100,7 @@ def described(entity: Entity) -> str:
 
 @dataclass(slots=True, kw_only=True)
 class Naming:
-    """The rows of the graph that one message adds, by id."""
+    """Collects the graph rows that a message adds, by id; `at` is its time in seconds since the epoch."""
 
     index: UserIndex
     at: float
@@ -110,27 +110,27 @@ class Naming:
     relations: dict[str, Relation] = field(default_factory=dict)
 
     def add_memories(self, memories: Sequence[Memory]) -> None:
-        """Add what the trusted memories name."""
+        """Add the entities and relations in the texts of the trusted memories."""
         for memory in memories:
             if memory.trusted:
                 self._add_text(memory.text, memory_id=memory.id)
 
     def add_turn(self, message: str, answer: str, passage: str) -> None:
-        """Add what a message and its answer name, and the names at the beginning of a passage."""
+        """Add the entities and relations in a message and its answer, and entities early in a passage."""
         self._add_text(without_secrets(message))
         self._add_text(without_secrets(answer))
         for named in entities_in(passage[:PASSAGE]):
             self._mention(named)
 
     def add_facts(self, facts: Facts, *, memory_id: str) -> None:
-        """Add the entities and relations that a model read."""
+        """Add the entities and relations that a model found; `memory_id` is their memory, "" for none."""
         for item in facts.entities:
             self._mention(item, memory_id)
         for relation in facts.relations:
             self._relate(relation, memory_id)
 
     def changed(self, changes: MemoryChanges) -> MemoryChanges:
-        """Return the changes together with the rows that are new."""
+        """Return a copy of the changes with the collected rows that are new or changed."""
         known = self.index
         return replace(
             changes,

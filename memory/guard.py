@@ -1,8 +1,8 @@
 """Find secrets, which are never kept, and instructions, which are never trusted.
 
 A secret (key, token, password, card or account number) is found by its label ("the password is …",
-"DB_PASS=…") or by its own shape; an instruction to the assistant by its words. The patterns stand in
-`guard.toml` and are bounded: the time is proportional to the length of the text.
+"DB_PASS=…") or by its own shape; an instruction to the assistant by its words. The patterns are in
+`guard.toml`; their repetitions are bounded, so that the time is proportional to the length of the text.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 Row = dict[str, Any]
 
-_BEFORE = 90  # characters before a label that may name its owner or be its value
+_BEFORE = 90  # characters before a label in which its value is searched
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]|[\U000e0000-\U000e007f]")
 MASK = "•"  # stands for a character of a secret
 _SPACED_OUT = re.compile(r"\b(?:[A-Za-z][ ._-]){2,}[A-Za-z]\b")
@@ -27,7 +27,7 @@ _SPACED_OUT = re.compile(r"\b(?:[A-Za-z][ ._-]){2,}[A-Za-z]\b")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Secret:
-    """Where a secret stands in a text, in code points, and its kind ("password"); never its value."""
+    """The place of a secret in a text, in code points, and its kind ("password"); never its value."""
 
     start: int
     end: int
@@ -44,12 +44,12 @@ def _rules() -> Mapping[str, Any]:
 
 
 def _turns(text: str) -> int:
-    """Count how often a letter follows a digit or a digit a letter."""
+    """Count the pairs of a letter and a digit next to each other; no character is in two pairs."""
     return len(re.findall(r"[^\W\d][_-]?\d|\d[_-]?[^\W\d]", text))
 
 
 def _is_shuffled(text: str) -> object:
-    """Tell whether letters and digits alternate, or digits stand in many groups."""
+    """Tell whether 8 or more characters alternate letters and digits, are base32, or 4+ digit groups."""
     grouped = r"\d{4,6}(?:-\d{4,6}){3,}|(?=[A-Z]*\d)[A-Z2-7]{16,}=*"
     return len(text) > 7 and (_turns(text) > 2 or re.fullmatch(grouped, text))
 
@@ -73,13 +73,13 @@ def _is_random(text: str) -> bool:
 
 
 def _is_seed(text: str) -> bool:
-    """Tell whether a text has the number of words of a recovery phrase, few of them twice (BIP 39)."""
+    """Tell whether a text has 3n words, few of them twice, like a recovery phrase (BIP 39)."""
     words = text.split()
     return len(words) % 3 == 0 and len({*words}) >= len(words) - 3
 
 
 def _is_card(text: str) -> bool:
-    """Tell whether the weighted digits sum to a multiple of 10 (Luhn, ISO/IEC 7812)."""
+    """Tell whether 13 to 19 digits, not all equal, have a valid checksum (Luhn, ISO/IEC 7812)."""
     digits = [int(character) for character in text if character.isdigit()]
     odd, even = digits[::-2], digits[-2::-2]
     total = sum(odd) + sum(2 * digit - (9 if digit > 4 else 0) for digit in even)
@@ -87,7 +87,7 @@ def _is_card(text: str) -> bool:
 
 
 def _is_iban(text: str) -> bool:
-    """Tell whether the check digits are right: the number modulo 97 is 1 (ISO 13616)."""
+    """Tell whether 15 to 34 characters have valid check digits: the number modulo 97 is 1 (ISO 13616)."""
     plain = text.replace(" ", "").replace("-", "").upper()
     moved = plain[4:] + plain[:4]
     return 15 <= len(plain) <= 34 and int("".join(str(int(character, 36)) for character in moved)) % 97 == 1
@@ -97,7 +97,7 @@ def _is_iban(text: str) -> bool:
 
 
 def secrets_in(text: str) -> tuple[Secret, ...]:
-    """Return the secrets of a text in order, without overlaps."""
+    """Return the secrets in a text, in order; overlapping ones become one, of the first one's kind."""
     plain, places = _as_read(text)
     found: list[Secret] = []
     for one in sorted((*_shaped(plain), *_labelled(plain)), key=lambda one: (one.start, one.end)):
@@ -131,7 +131,7 @@ def _as_read(text: str) -> tuple[str, Sequence[int]]:
 
 
 def _shaped(text: str) -> Iterator[Secret]:
-    """Yield what looks like a secret by itself."""
+    """Yield the secrets that have a typical shape of their own."""
     for row in _rules()["shape"]:
         for match in _compiled(row["pattern"]).finditer(text):
             start, end = match.span("value" if "value" in match.re.groupindex else 0)
@@ -141,7 +141,7 @@ def _shaped(text: str) -> Iterator[Secret]:
 
 
 def _labelled(text: str) -> Iterator[Secret]:
-    """Yield the values that a label announces; a label within a value announces nothing."""
+    """Yield the secrets before or after a label; a label inside a secret that was found is skipped."""
     for label in _rules()["label"]:
         done = 0
         for match in _compiled(rf"(?i)(?:{label['words']}){_rules()['words']['label_ends']}").finditer(text):
@@ -153,7 +153,7 @@ def _labelled(text: str) -> Iterator[Secret]:
 
 
 def _announced(text: str, start: int, end: int, label: Row) -> Iterator[tuple[int, int]]:
-    """Yield the places of a label's value, before it ("… is my password") and after it."""
+    """Yield start and end of a label's value, before the label ("… is my password") and after it."""
     begin = max(0, start - _BEFORE)
     first = _of("value_first").search(text[begin:start])
     if first and "beside" in label and _looks(label["beside"], first["value"]):
@@ -163,7 +163,7 @@ def _announced(text: str, start: int, end: int, label: Row) -> Iterator[tuple[in
 
 
 def _value(text: str, match: re.Match[str], label: Row) -> tuple[int, int] | None:
-    """Return the place of the secret in a match; None where its value does not look like one."""
+    """Return start and end of the value in a match; None if the value does not look like a secret."""
     is_quoted = match["quoted"] is not None
     value = match["quoted"] or match["bare"].rstrip(".,;:!?)]}*\\")
     start = match.start("quoted" if is_quoted else "bare")
@@ -184,7 +184,7 @@ def _value(text: str, match: re.Match[str], label: Row) -> tuple[int, int] | Non
 
 
 def _looks(name: str, text: str) -> bool:
-    """Test a text by the pattern or the function that `guard.toml` names."""
+    """Tell whether a text passes a test by its name: a pattern in `guard.toml`, or a function in `_LOOKS`."""
     pattern = _rules()["looks"].get(name)
     return bool(_compiled(pattern).match(text) if pattern else _LOOKS[name](text))
 
@@ -202,7 +202,7 @@ _LOOKS: dict[str, Callable[[str], object]] = {
 
 
 def _of(name: str) -> re.Pattern[str]:
-    """Return the compiled pattern of a name in `guard.toml`."""
+    """Return the compiled pattern of this name in the table `words` of `guard.toml`."""
     return _compiled(_rules()["words"][name])
 
 
@@ -212,13 +212,13 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-# -- what is not to be trusted -----------------------------------------------------------------------------
+# -- instructions to the assistant -------------------------------------------------------------------------
 
 
 def reads_as_instruction(text: str) -> bool:
     """Tell whether a text instructs the assistant instead of stating something.
 
-    Compatibility forms, invisible characters and s p a c e d words are undone first.
+    Unicode compatibility forms, invisible characters and s p a c e d words are normalised first.
     """
     plain = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).replace("’", "'")
     ways = {plain, " ".join(plain.split())}

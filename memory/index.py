@@ -1,6 +1,6 @@
-"""One user's stored rows in the process: by id, text, word, vector and name; and the parts of a memory.
+"""In-process index of a user's stored rows by id, text, word, vector and name; components of a memory.
 
-The index is built from the store and follows its versions; it is never written to a file.
+The index is built from the store, and again if another process writes; it is never written to a file.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from pipeline.stores.memories import Entity, Mention, Relation
 
 TRIES = 8
-MOST_USERS = 64  # whose indexes are kept; a user of 10,000 memories takes some 40 MB
+MOST_USERS = 64  # with an index in the process; 10,000 memories take about 40 MB
 
 _FOUND_BY = attrgetter("text", "embedding", "subject", "predicate")
 
 
 class UserIndex:
-    """One user's rows at one version; use it under its `lock`."""
+    """One user's rows at one version of the store; acquire `lock` before you use it."""
 
     def __init__(self, known: UserMemories) -> None:
         self.lock = threading.RLock()
@@ -46,21 +46,21 @@ class UserIndex:
         self.entities: dict[str, Entity] = {}
         self.mentions: dict[str, Mention] = {}
         self.relations: dict[str, Relation] = {}
-        self.texts = Texts()  # one for each memory, in their order
+        self.texts = Texts()  # one for each memory, in the same order
         self.names: dict[str, str] = {}  # ids of entities by normalised name
-        self._said: dict[str, set[str]] = defaultdict(set)  # ids of memories by plain text
+        self._said: dict[str, set[str]] = defaultdict(set)  # ids of memories by normalised text
         self._related: dict[str, set[str]] = defaultdict(set)  # ids of relations by entity
         self.follow(known, version=known.version)
 
     def goes_on_with(self, changes: MemoryChanges) -> bool:
-        """Tell whether changes only add rows or end them: else the index must be built again."""
+        """Tell whether `follow` can apply changes: no removals, no new text, vector, subject or predicate."""
         before = ((self.memories.get(memory.id), memory) for memory in changes.memories)
         return not changes.removed and all(
             old is None or _FOUND_BY(old) == _FOUND_BY(new) for old, new in before
         )
 
     def follow(self, changes: MemoryChanges | UserMemories, *, version: int) -> None:
-        """Add the rows that the store has at a version, or has written for it."""
+        """Add or replace the rows, without removing any, and set the index to this store version."""
         for memory in sorted(changes.memories, key=attrgetter("created_at", "id")):
             if memory.id not in self.memories:
                 self.texts.add(analyse(memory.text), np.frombuffer(memory.embedding, dtype=np.float32))
@@ -78,16 +78,16 @@ class UserIndex:
         self.version = version
 
     def with_text(self, text: str) -> list[Memory]:
-        """Return the memories of the same normalised text, also ended ones."""
+        """Return the memories with the same normalised text, including ended ones."""
         return [self.memories[found] for found in sorted(self._said.get(normalised(text), ()))]
 
     def about(self, subject: str, predicate: str) -> list[Memory]:
-        """Return the live memories of a subject and a predicate, oldest first."""
+        """Return the live memories with this subject and predicate, oldest first."""
         about = (subject, predicate)
         return [it for it in self.memories.values() if it.live and (it.subject, it.predicate) == about]
 
     def entity_named(self, name: str) -> Entity | None:
-        """Return the entity of a normalised name or alias."""
+        """Return the entity with this name, both in normalised form; None if there is none."""
         return self.entities.get(self.names.get(normalised(name), ""))
 
     def relations_of(self, entity_id: str) -> list[Relation]:
@@ -110,7 +110,7 @@ class Indexes:
         return self._encoder()
 
     def of(self, user: str) -> UserIndex:
-        """Return the index of a user, built again where another process has written."""
+        """Return a user's index; build it if there is none yet, or if another process has written."""
         index = self._of.get(user)
         since = index.version if index else 0  # read once: another thread of this process may write now
         known = self.memories.load(user, since=since)
@@ -124,7 +124,7 @@ class Indexes:
         return index
 
     def _embedded(self, known: UserMemories) -> UserMemories:
-        """Embed the memories that this model has not embedded, and store their vectors."""
+        """Return the rows with this model's vectors for all memories; store new vectors if possible."""
         user, name = known.user, self.encoder.name
         new = self.embedded(
             [item for item in known.memories if not item.embedding or item.embedded_by != name]
@@ -133,13 +133,13 @@ class Indexes:
             return known
         try:
             version = self.memories.apply(user, MemoryChanges(memories=tuple(new)), expected=known.version)
-        except StoreError:  # another process wrote, or nothing can be written: the vectors stay here
+        except StoreError:  # another process wrote, or the store is read-only: keep the vectors here
             version = known.version
         rows = {memory.id: memory for memory in (*known.memories, *new)}
         return replace(known, version=version, memories=tuple(rows.values()))
 
     def embedded(self, memories: Sequence[Memory]) -> list[Memory]:
-        """Return the memories with their vectors."""
+        """Return copies of the memories with vectors of the current embedding model."""
         if not memories:
             return []
         encoder = self.encoder
@@ -157,10 +157,10 @@ class Indexes:
         erase: bool = False,
         turns: Collection[str] = (),
     ) -> MemoryChanges:
-        """Write what `decide` returns for the user's rows; decide again where another process was first.
+        """Write and return the changes that `decide` makes; call it again if another process wrote first.
 
-        With `erase`, no file of the store holds the removed rows or the `turns` afterwards. Raises
-        `MemoriesChanged` after several tries.
+        Also delete `turns` by id. With `erase`, no file of the store then contains the removed rows or turns.
+        Raises `MemoriesChanged` after `TRIES` tries, and the other errors of `Memories.apply`.
         """
         for _ in range(TRIES):
             index = self.of(user)
@@ -180,15 +180,15 @@ class Indexes:
 
 @dataclass(frozen=True, slots=True)
 class MemoryParts:
-    """The parts of one user's memory; safe to use from several threads."""
+    """The components and options of one user's memory; safe to use from several threads."""
 
     indexes: Indexes
     user: str
-    turns: UserTurns  # of conversations that are not private
+    turns: UserTurns  # from conversations that are not private
     options: MemoryOptions = field(default_factory=lambda: MemoryOptions())
-    static: tuple[Recalled, ...] = ()  # of the persona
-    find_model: Callable[[], Complete | None] = lambda: None  # asks a language model, where there is one
-    hashes: Callable[[], Mapping[str, str]] = dict  # of the documents, by source
+    static: tuple[Recalled, ...] = ()  # fixed memories of the persona
+    find_model: Callable[[], Complete | None] = lambda: None  # the language model's call; None without one
+    hashes: Callable[[], Mapping[str, str]] = dict  # of the documents' files, by source
     clock: Callable[[], float] = now
 
     @property
@@ -198,16 +198,16 @@ class MemoryParts:
 
     @property
     def index(self) -> UserIndex:
-        """All rows as the store has them now."""
+        """The index of the user's rows, up to date with the store."""
         return self.indexes.of(self.user)
 
     @property
     def threshold(self) -> float:
-        """The least cosine of a recalled memory."""
+        """The least cosine of a recalled memory: the option if set, else the embedding model's."""
         own = self.options.memory_threshold
         return THRESHOLDS.get(self.indexes.encoder.name, OTHER_THRESHOLD) if own is None else own
 
     def write(self, decide: Callable[[UserIndex], Iterable[Memory]]) -> Sequence[Memory]:
-        """Write the memories that `decide` makes of the rows as they are at that moment."""
+        """Write and return the memories that `decide` makes from the current rows; it may run repeatedly."""
         changes = self.indexes.change(self.user, lambda index: MemoryChanges(memories=tuple(decide(index))))
         return changes.memories

@@ -1,4 +1,4 @@
-"""Keep facts and names of a message: what the user asks to remember, and what a model reads in it."""
+"""Store facts and names from a message: texts that the user asks to keep, and facts that a model finds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pipeline.stores.memories import Memory, MemoryChanges, MemorySource
 if TYPE_CHECKING:
     from memory.index import MemoryParts, UserIndex
 
-ALIKE = 0.2  # how far above the least cosine of a recalled memory two statements are about the same
+ALIKE = 0.2  # added to the recall threshold: least cosine of two statements about the same thing
 MOST_CHARACTERS = 10_000  # of one memory
 LONGEST_JOINED = 1_000  # characters of a fact with everything that was said later about it
 STATED = "You said it."
@@ -31,7 +31,7 @@ WAS_ASKED_FOR = "You asked to remember it."
 QUESTION = "You asked it, and it was answered."
 ASKED_IMPORTANCE = 0.8
 SALIENCE: Mapping[int | None, float] = {1: 0.7, None: 0.6, -1: 0.5}
-"""Importance of a question with its answer, by the reader's thumb."""
+"""Importance of a question with its answer, by the reader's rating: 1, none or -1."""
 MOST_ANSWER = 300  # characters of an answer that are kept with its question
 LONGEST_ASKED = 1_000  # characters of a question that is kept
 INSTRUCTION_NOTE = "It reads like an instruction: it is kept, and never acted on."
@@ -39,17 +39,17 @@ INSTRUCTION_NOTE = "It reads like an instruction: it is kept, and never acted on
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """One message to read, with its answer where there is one."""
+    """One message to find facts in, with its answer if there is one."""
 
     message: str
     turn_id: str = ""
-    at: float = 0.0
-    answer: str = ""  # "" where it answers nothing, or came from the memory
-    passage: str = ""  # the best passage of a document
+    at: float = 0.0  # seconds since the epoch
+    answer: str = ""  # "" if it answers nothing, or came from the memory
+    passage: str = ""  # the best passage of a document; "" for none
     cited: tuple[MemorySource, ...] = ()
 
     def source(self, quote: str) -> tuple[MemorySource, ...]:
-        """Return where a quote stands in the message; the whole message if it is not there literally."""
+        """Return the span of a quote in the message, else the whole message; () without a `turn_id`."""
         if not self.turn_id:
             return ()
         start = self.message.find(quote)
@@ -64,20 +64,20 @@ class Kept:
     status: Literal["ok", "skipped"] = "ok"
     detail: str = ""
     added: tuple[str, ...] = ()
-    known: tuple[str, ...] = ()  # said again
-    replaced: tuple[str, ...] = ()  # those of `added` that took another memory's place
+    known: tuple[str, ...] = ()  # stated again, or extended
+    replaced: tuple[str, ...] = ()  # ids in `added` of memories that replace others
     secrets: tuple[str, ...] = ()
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The memories that state the kept facts: the new ones, and those known before."""
+        """The ids of the memories that state the kept facts: new ones, then those known before."""
         return (*self.added, *self.known)
 
 
 def keep_asked(user: MemoryParts, text: str, said: Said) -> Kept:
-    """Keep a text that the user asks to remember, word for word; nothing where it has a secret.
+    """Store a text that the user asks to remember, word for word; store nothing if it has a secret.
 
-    With a model, subject and predicate are read, so that a later statement can take its place.
+    A language model, if any, finds its subject and predicate, so that a later statement can replace it.
     """
     if kinds := secret_kinds(text):
         return Kept(status="skipped", detail=left_out(kinds), secrets=kinds)
@@ -89,7 +89,7 @@ def keep_asked(user: MemoryParts, text: str, said: Said) -> Kept:
 
 
 def keep(user: MemoryParts, said: Said) -> Kept:
-    """Keep of a message what the preset keeps unasked; raises `TurnChanged` where its turn is gone."""
+    """Store what the preset keeps of every message; raises `TurnChanged` if its turn was deleted."""
     preset, kinds = user.preset, secret_kinds(said.message)
     if preset.statements and not kinds and corrects(said.message):
         return put_right(user, said)
@@ -103,7 +103,7 @@ def keep(user: MemoryParts, said: Said) -> Kept:
 
 
 def put_right(user: MemoryParts, said: Said) -> Kept:
-    """Add a correction ("sorry, 221") to what was kept of the message before it."""
+    """Append a correction ("sorry, 221") to the live memories from the message before it."""
     before = user.turns.before(said.turn_id)
 
     def decide(index: UserIndex) -> MemoryChanges:
@@ -118,7 +118,7 @@ def put_right(user: MemoryParts, said: Said) -> Kept:
 
 
 def with_later(old: Memory, text: str, sources: Sequence[MemorySource]) -> Memory:
-    """Return a memory with what was said later about the same; the next reader embeds it again."""
+    """Return a memory with a later statement appended, without a vector: the next load embeds it again."""
     joined = f"{old.text} (later: {text})"
     trusted = old.trusted and not reads_as_instruction(f"{old.text} {text}")
     given: dict[str, Any] = {"text": joined, "trusted": trusted, "embedding": b"", "embedded_by": ""}
@@ -130,7 +130,7 @@ def _has_room(old: Memory, text: str) -> bool:
 
 
 def _read(user: MemoryParts, message: str, answer: str = "") -> Facts | None:
-    """Return what a model reads in a message; None without a model, or where its reply is no use."""
+    """Return the facts that a model finds in a message; None without a model, letters or a usable reply."""
     complete = user.find_model()
     if complete is None or not any(map(str.isalpha, message)):
         return None
@@ -141,7 +141,7 @@ def _read(user: MemoryParts, message: str, answer: str = "") -> Facts | None:
 
 
 def _stated(user: MemoryParts, item: Statement, said: Said) -> Memory:
-    """Return a statement that a model read as a memory."""
+    """Return a new memory for a statement that a model found."""
     reason = item.reason.strip().rstrip(".")
     return _memory(
         user,
@@ -154,7 +154,7 @@ def _stated(user: MemoryParts, item: Statement, said: Said) -> Memory:
 
 
 def _question(user: MemoryParts, said: Said, question: str, answer: str) -> Memory:
-    """Return a question with the beginning of its answer as a memory."""
+    """Return a new memory of a question with the beginning of its answer."""
     text = f"{question} — {answer}"
     item = Statement(text=text, subject=normalised(question), predicate="answered by", object=answer)
     given = {"kind": "qa", "origin": "assistant", "importance": SALIENCE[None], "why": QUESTION}
@@ -163,7 +163,7 @@ def _question(user: MemoryParts, said: Said, question: str, answer: str) -> Memo
 
 
 def _memory(user: MemoryParts, item: Statement, said: Said, **given: Any) -> Memory:
-    """Return a memory that is not stored yet; an instruction is not trusted."""
+    """Return a memory that is not stored yet; it is not trusted if it reads as an instruction."""
     memory = Memory(
         id=str(uuid4()),
         user=user.user,
@@ -184,7 +184,7 @@ def _memory(user: MemoryParts, item: Statement, said: Said, **given: Any) -> Mem
 def _written(
     user: MemoryParts, memories: Sequence[Memory], said: Said, *, facts: Facts | None, whole: bool = False
 ) -> Kept:
-    """Write memories with what they replace and name, at once; with `whole`, also what the turn names."""
+    """Store memories, ended ones and graph rows in one write; with `whole`, also the turn's names."""
     embedded = user.indexes.embedded(memories)
     placed: Placed = [], [], []
 
@@ -210,13 +210,13 @@ def _written(
 
 
 Placed = tuple[list[Memory], list[Memory], list[str]]
-"""Memories that are new, those that they end or are added to, and ids of those that were known."""
+"""New memories; old ones that are ended or extended; ids of memories that were known or extended."""
 
 
 def place(index: UserIndex, memories: Sequence[Memory], *, alike: float = inf) -> Placed:
-    """Tell new memories from known ones; a new one ends the live ones of the same subject and predicate.
+    """Separate new memories from known ones; a new one ends live ones with the same subject and predicate.
 
-    Where there is none, it is appended to the nearest one about its subject whose cosine is at least `alike`:
+    If there are none, it is appended to the nearest one about its subject with a cosine of at least `alike`:
     "the visor is in bay 2 (later: the visor isn't in bay 2 anymore)".
     """
     added: dict[str, Memory] = {}  # by plain text
@@ -241,7 +241,7 @@ def place(index: UserIndex, memories: Sequence[Memory], *, alike: float = inf) -
 
 
 def _alike(index: UserIndex, memory: Memory, *, least: float) -> Memory | None:
-    """Return the live statement about the same subject that is nearest in meaning, if it is near enough."""
+    """Return the nearest live memory about the same subject, or None if no cosine reaches `least`."""
     if not memory.subject or memory.why == WAS_ASKED_FOR:
         return None
     about = (memory.subject, memory.kind, memory.tier)
@@ -260,7 +260,7 @@ def _alike(index: UserIndex, memory: Memory, *, least: float) -> Memory | None:
 
 
 def reworded(index: UserIndex, old: Memory, new: Memory) -> MemoryChanges:
-    """Return the write that puts a reworded memory, and what it names, in the place of the old one."""
+    """Return the changes that replace a memory and its graph rows with a reworded memory of the same id."""
     names = Naming(index=index, at=new.created_at)
     names.add_memories([new])
     removed = named_by(index, [old.id]) - {*names.entities, *names.mentions, *names.relations}
@@ -273,7 +273,7 @@ def secret_kinds(text: str) -> tuple[str, ...]:
 
 
 def left_out(kinds: Sequence[str]) -> str:
-    """Return the sentence about secrets that are not kept; "" without one."""
+    """Return a sentence with the kinds of secrets that are not kept; "" without kinds."""
     return f"Not kept: {' and '.join(kinds)}." if kinds else ""
 
 
@@ -289,4 +289,4 @@ def refuse(text: str) -> None:
             "Shorten it, or add it as a document.",
         )
     if kinds := secret_kinds(text):
-        raise AthenaError(left_out(kinds), "Secrets are never kept: say it without them, or use a safe.")
+        raise AthenaError(left_out(kinds), "Secrets are never kept: leave them out, or use a password safe.")

@@ -1,4 +1,4 @@
-"""The options of the memory, and the presets: what each keeps of a turn, and how it recalls.
+"""The memory's options, and its presets: policies for what is kept from a turn and how it is recalled.
 
 All presets write and read the same tables.
 """
@@ -17,15 +17,15 @@ PresetName = Literal["none", "short_term", "agent", "inject", "generative", "gra
 Relevance = Literal["cosine", "distance"]
 
 THRESHOLDS: Mapping[str, float] = {"all-MiniLM-L6-v2": 0.38}
-"""The least cosine of a recalled memory, by embedding model: at most 2 of 100 unrelated messages of the
-talks in `evals/data/memory/talks` recall anything."""
+"""The least cosine of a recalled memory, by embedding model. With it, at most 2 of 100 unrelated messages
+of the talks in `evals/data/memory/talks` recall anything."""
 
 OTHER_THRESHOLD = 0.8
-"""For a model that was not calibrated: rather recall too little."""
+"""The least cosine for any other embedding model: high, to recall too little rather than too much."""
 
 
 class MemorySettings(Options):
-    """The options of the memory that are settings, too."""
+    """The options of the memory that users can set, as `ATHENA_MEMORY` and others."""
 
     memory: PresetName = Field(
         "inject", description="what is remembered: none, short_term, agent, inject, generative or graph"
@@ -39,10 +39,10 @@ class MemorySettings(Options):
 
 
 class MemoryOptions(MemorySettings):
-    """Options of keeping and recalling memories."""
+    """All options for storing and recalling memories."""
 
-    memory_tokens: PositiveInt = 500  # of the memories in the prompt
-    memory_threshold: Share | None = None  # least cosine of a recalled memory; None: the embedding model's
+    memory_tokens: PositiveInt = 500  # most tokens of memories in the prompt
+    memory_threshold: Share | None = None  # least cosine of a recalled memory; None: by embedding model
     memory_ltm_size: PositiveInt = 1_000  # long-term memories before the least important are summarised
 
 
@@ -54,23 +54,23 @@ class Preset:
     """One memory design as a set of policies."""
 
     name: PresetName
-    says: str  # to a user who chooses
-    history: bool = True  # the conversation goes into the prompt
-    recalls: bool = True  # memories and turns are recalled, and requests ("remember that …") are taken
-    most: int = 5  # recalled memories
+    says: str  # description for a user who chooses a preset
+    history: bool = True  # earlier messages of the conversation go into the prompt
+    recalls: bool = True  # memories and turns are recalled, and requests ("remember that …") accepted
+    most: int = 5  # most recalled memories
     least_importance: float = 0.0  # of a recalled memory
-    exchange: bool = False  # memories go in as a short exchange; none for a request to a tool
-    statements: bool = False  # the user's statements are kept unasked, where a model reads them
+    exchange: bool = False  # memories enter the prompt as a short exchange; none for a tool call
+    statements: bool = False  # the user's statements are kept without a request, if a model finds them
     tier: Literal["short_term", "long_term"] = "long_term"  # where new memories go
     questions: bool = False  # questions are kept with their answers
-    entities: int = 0  # recalled; with some, the names and relations of every turn are kept
-    relations: int = 0  # recalled
-    depth: int = 0  # of the neighbourhood that is read
-    best_known: int = 0  # entities that go into every prompt, by frequency and recency
+    entities: int = 0  # most recalled entities
+    relations: int = 0  # most recalled relations
+    depth: int = 0  # steps in the graph that a recall follows; above 0, the names in every turn are kept
+    best_known: int = 0  # most mentioned entities that go into every prompt
 
     @property
     def unasked(self) -> bool:
-        """Tell whether something may be kept of any message."""
+        """Tell whether the preset may keep something from a message without a request."""
         return self.statements or self.questions or self.depth > 0
 
 

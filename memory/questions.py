@@ -1,6 +1,6 @@
-"""Simple signs in a message: does it ask, does it correct the one before, is it about the user?
+"""Pattern tests on a message: is it a question, a correction of the message before, or about the user?
 
-English only. Without these signs everything still works: a message is then searched and told like any other.
+English only. A message in another language rarely matches; it is then searched and shown like any other.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _TALK = re.compile(
 
 
 def asks(message: str) -> bool:
-    """Tell whether a message is a question."""
+    """Tell whether a message is a question, or asks for information ("show …")."""
     return "?" in message or _QUESTION.match(message) is not None
 
 
@@ -58,10 +58,10 @@ def corrects(message: str) -> bool:
 
 
 def is_of_questions(question: str) -> bool:
-    """Tell whether a question is about what was asked: "which hose did I ask you about?"."""
+    """Tell whether a question is about earlier questions: "which hose did I ask you about?"."""
     return any(match[0].lower().endswith("ask") for match in _TALK.finditer(question))
 
 
 def is_of_answers(question: str) -> bool:
-    """Tell whether a question is about what the assistant said: "what did you recommend?"."""
+    """Tell whether a question is about the assistant's earlier answers: "what did you recommend?"."""
     return any((match[1] or match[2]).lower().startswith("you") for match in _TALK.finditer(question))

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from memory.index import MemoryParts, UserIndex
     from pipeline.stores.memories import Memory
 
-DECAY = 0.995  # of recency, per hour
+DECAY = 0.995  # factor of recency per hour
 RECENCY, IMPORTANCE = 0.25, 0.25  # weights in the score of a memory; relevance has 1.0
 HOUR_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundMemory:
-    """A memory with its scores, as the chat uses them."""
+    """A memory, and its text and scores in the form that the chat uses."""
 
     memory: Memory
     recalled: Recalled
@@ -36,11 +36,11 @@ class FoundMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """The result of one recall, best first."""
+    """The result of one search: memories, best first, and the graph around the query's entities."""
 
     found: tuple[FoundMemory, ...] = ()
     around: Neighbourhood = field(default_factory=Neighbourhood)
-    considered: int = 0
+    considered: int = 0  # number of memories searched
 
 
 def search(
@@ -51,10 +51,10 @@ def search(
     threshold: float | None = None,
     depth: int = 0,
 ) -> Reading:
-    """Return the memories about a query, best first: a cosine of at least `threshold`, or all content words.
+    """Return the memories with a cosine of at least `threshold` or all content words of a query, best first.
 
-    With `depth`, memories that name an entity of the query count, too, and the entities' neighbourhood is
-    read. `keep` filters the memories.
+    With a `depth` above 0, memories that name an entity of the query are found, too, and the graph is read to
+    that depth. Memories for which `keep` is false are left out. Without a `threshold`, the user's applies.
     """
     query, index, options, now = well_formed(query), user.index, user.options, user.clock()
     threshold = user.threshold if threshold is None else threshold
@@ -78,17 +78,17 @@ def search(
 
 
 def named_in(index: UserIndex, text: str) -> list[str]:
-    """Return the ids of the known entities whose names stand in a text."""
+    """Return the ids of the known entities whose names occur in a text."""
     plain = re.sub(r"['’]s\b|[.?!](?=\s|$)|[^\w.'’-]", " ", text.casefold())
     words = f" {' '.join(plain.split())} "
     return [entity for name, entity in index.names.items() if f" {name} " in words]
 
 
 def weighed(memory: Memory, cosine: float, *, options: MemoryOptions, now: float) -> FoundMemory:
-    """Return a memory with its weighted sum of recency, importance and relevance.
+    """Return a memory with its score, the weighted sum of recency, importance and relevance.
 
-    Relevance is the cosine, or 1/(1+d) with the distance d of the unit vectors. A memory without importance
-    scores by relevance alone.
+    `memory_relevance` chooses the cosine, or 1/(1+d) with the distance d of the unit vectors. A memory
+    without importance scores by relevance alone. `now` is in seconds since the epoch.
     """
     hours = max(0.0, now - (memory.accessed_at or memory.created_at)) / HOUR_S
     recency = 1.0 if hours <= 1 else DECAY**hours
@@ -103,9 +103,9 @@ def weighed(memory: Memory, cosine: float, *, options: MemoryOptions, now: float
 
 
 def recallable(found: Sequence[FoundMemory], preset: Preset) -> Sequence[FoundMemory]:
-    """Return the found memories that a preset recalls unasked, in the order of reading.
+    """Return the found memories that a preset recalls: trusted, important enough, at most `preset.most`.
 
-    A preset with short-term memory reads that before long-term memory.
+    A preset with short-term memory takes short-term memories before long-term ones.
     """
     kept = [
         item

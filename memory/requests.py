@@ -1,6 +1,6 @@
-"""Requests to the memory, one table of exact forms, and the replies. Every other message is no request.
+"""Requests to the memory, and the replies. Only a message of an exact form in one table is a request.
 
-Memories stand in a reply as `[memory ID]`, so that forgetting one reaches stored replies.
+A reply names memories as `[memory ID]`, so that a forgotten one also disappears from stored replies.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FORMS: tuple[tuple[Kind, str], ...] = (
     ("remember", r"(?:remember|note|keep in mind|don['’]?t forget)(?: that\b|:)(?P<query> .+?)"),
     ("remember", r"remember (?P<query>(?!(?:to|how|when|where|why|what|whether|if|me|my lines)\b).+?)"),
 )
-"""Kinds of requests with their forms. A form is the whole message; `query` is what it is about, or keeps."""
+"""Kinds of requests, each with a pattern for a whole message; `query` is the topic or text in it."""
 
 _FORMS = tuple(
     (kind, re.compile(f"{_POLITE}{form}{_END}", re.IGNORECASE | re.DOTALL)) for kind, form in FORMS
@@ -50,14 +50,14 @@ _NO_TEXT = re.compile(r"(?:that|this|it)?\W*", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class MemoryRequest:
-    """One request; `query` is what to remember, to look for or to forget, "" for everything."""
+    """One request; `query` is the text to remember, or the topic to find or forget, "" for everything."""
 
     kind: Kind
     query: str = ""
 
 
 def request_in(message: str) -> MemoryRequest | None:
-    """Return the request that a message is; None for every other message."""
+    """Return a message as a request; None if it is not one, or longer than `LONGEST`."""
     if len(message) > LONGEST:
         return None
     asked = message.strip().rstrip(" .!?\t\r\n")
@@ -78,7 +78,7 @@ def _request(kind: Kind, query: str | None, message: str) -> MemoryRequest | Non
 
 
 def is_tool_request(message: str) -> bool:
-    """Tell whether a message calls a tool directly, as "/restart pump": nothing is recalled for it."""
+    """Tell whether a message calls a tool directly ("/restart pump"): some presets then recall nothing."""
     return re.match(r"\s*/[a-z]\w*(?:\s|$)", message) is not None
 
 
@@ -86,8 +86,8 @@ def is_tool_request(message: str) -> bool:
 
 MOST = 20  # memories or messages in a reply
 NOTHING = "Nothing is remembered about you yet. To have something kept, say “remember that …”."
-ALSO_SAID = "{turns} found again as well, when you ask about them."
-SECRETS = "Secrets are never remembered. Your message still has it, until you delete this conversation."
+ALSO_SAID = "{turns} also found again when you ask about them."
+SECRETS = "Secrets are never remembered. Your message still has it until you delete this conversation."
 REMEMBER_WHAT = "Remember what? Say it in the same message: “remember that …”."
 CONFIRM = (
     "Nothing is forgotten yet. To do it, choose *Forget* on the Memory page, or run "
@@ -95,11 +95,11 @@ CONFIRM = (
 )
 
 Reply = tuple[str, tuple[str, ...], Kept]
-"""A text, the ids that it tells, and what was kept."""
+"""A text, the ids of the memories and turns in it, and the outcome of the write."""
 
 
 def reply_to(memory: UserMemory, request: MemoryRequest, said: Said) -> Reply:
-    """Do what a request asks, and return the reply; forgetting is only shown here."""
+    """Carry out a request, and return the reply; a request to forget only lists, and deletes nothing."""
     match request.kind:
         case "remember":
             return _remember(memory, request, said)
@@ -114,7 +114,7 @@ def reply_to(memory: UserMemory, request: MemoryRequest, said: Said) -> Reply:
 
 def _remember(memory: UserMemory, request: MemoryRequest, said: Said) -> Reply:
     if not request.query:
-        return REMEMBER_WHAT, (), Kept(status="skipped", detail="nothing was said")
+        return REMEMBER_WHAT, (), Kept(status="skipped", detail="there is no text to remember")
     kept = keep_asked(memory, request.query, said)
     if kept.secrets:
         return f"{kept.detail} {SECRETS}", (), kept
@@ -129,7 +129,7 @@ def _remember(memory: UserMemory, request: MemoryRequest, said: Said) -> Reply:
 
 
 def _all_known(memory: UserMemory, turn_id: str) -> tuple[str, tuple[str, ...]]:
-    """Return all facts, and how many messages are found again."""
+    """Return a text with `MOST` memories and the number of the user's messages, and the memories' ids."""
     found = sorted(memory.list(), key=lambda item: item.kind == "qa")[:MOST]  # questions last
     turns = len(memory.turns.own(without=[turn_id]))
     if not (found or turns):
@@ -141,7 +141,7 @@ def _all_known(memory: UserMemory, turn_id: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _recall(memory: UserMemory, query: str, said: Said) -> tuple[str, tuple[str, ...]]:
-    """Return the memory's answer; else the messages about the topic."""
+    """Return the memory's answer, else the user's messages about the topic; each with the ids in it."""
     told = memory.told(said.message, without=[said.turn_id])
     if told.told:
         return told.told, told.told_ids
@@ -151,7 +151,7 @@ def _recall(memory: UserMemory, query: str, said: Said) -> tuple[str, tuple[str,
 
 
 def _would_forget(memory: UserMemory, query: str, turn_id: str) -> tuple[str, tuple[str, ...]]:
-    """Return what would be forgotten, and how to confirm it."""
+    """Return a text with what would be forgotten and how to confirm it, and the ids in it."""
     found = memory.forgetting(search=query, everything=not query, without=[turn_id])
     if not found:
         return f"Nothing is remembered about “{query}”." if query else "There is nothing to forget.", ()

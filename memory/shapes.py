@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class MemoryOut(BaseModel):
-    """A memory; `ended_at` is null while it is valid, and a score where it was not searched for."""
+    """A memory; `ended_at` is null while it is valid, and the scores are null if no search found it."""
 
     model_config = ConfigDict(frozen=True, from_attributes=True)
 
@@ -43,6 +43,6 @@ class MemoryOut(BaseModel):
 
     @classmethod
     def found(cls, it: FoundMemory) -> Self:
-        """Return a found memory with its score and the parts of that."""
+        """Return a found memory with its score, recency and relevance, rounded to 6 decimals."""
         scores = {name: round(getattr(it.recalled, name), 6) for name in ("score", "recency", "relevance")}
         return cls.model_validate(it.memory).model_copy(update=scores)

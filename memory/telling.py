@@ -1,6 +1,6 @@
-"""The memory's own answer to a question: facts that hold, and turns with their day and speaker.
+"""The memory's own answer to a question: valid facts, and turns with their day and speaker.
 
-Every fact and turn stands in the text as `[memory ID]`, so that forgetting one reaches stored answers.
+The text names facts and turns as `[memory ID]`, so that a forgotten one also disappears from stored answers.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
     from memory.turn_search import FoundTurns
     from pipeline.stores.memories import Memory
 
-FACT_TELLS = 0.5  # relevance from which a fact leads; below it, turns lead
+FACT_TELLS = 0.5  # least cosine of a fact that is shown, unless its words match
 MOST_FACTS = 3
 MOST_TURNS = 5
-RECALLED = 0.2  # probability from which turns go to a model although the memory does not answer with them
-NEAR = 0.45  # share of the best turn's score that another told turn needs
-ALIKE = 0.55  # share of the best cosine that another told turn needs
+RECALLED = 0.2  # least probability of turns that go to a model if the memory does not answer
+NEAR = 0.45  # share of the best turn's score that another shown turn needs
+ALIKE = 0.55  # share of the best cosine that another shown turn needs
 LONGEST = 1_000  # characters of a turn in an answer or a prompt
 INTRO = "I remember:"
 CLOSEST_INTRO = "Nothing that you told me answers this for certain. The closest:"
-MASKED_INTRO = "I do not remember secrets. The conversation in which you told me still has it:"
+MASKED_INTRO = "I do not remember secrets. The conversation in which you told me this one still has it:"
 
 
 def told(question: str, facts: Sequence[FoundMemory], turns: FoundTurns) -> Recollection:
-    """Return the memory's answer: leading facts, then turns that these do not come from.
+    """Return the memory's answer: newer turns that may correct the facts, the facts, then other turns.
 
-    A fact with all content words of a personal question answers it for certain.
+    A fact with all content words of a personal question, and more, is certain. No answer: `told` is "".
     """
     personal = turns.names_speaker or is_personal(question)
     relevance = max((item.recalled.relevance for item in facts), default=0.0)
@@ -83,9 +83,9 @@ def told(question: str, facts: Sequence[FoundMemory], turns: FoundTurns) -> Reco
 
 
 def _shown(turns: FoundTurns, heard: Sequence[FoundTurn], facts: Iterable[Memory]) -> list[FoundTurn]:
-    """Return the turns to tell: later ones about the same as the best, then the nearest.
+    """Return the turns to show, except sources of `facts`: the best one's later corrections, then the best.
 
-    `heard` are the found turns that are no instructions.
+    `heard` are the found turns that do not read as instructions.
     """
     sources = {source.turn_id for memory in facts for source in memory.sources}
     best = max((item.score for item in heard), default=0.0)
@@ -101,14 +101,14 @@ def _shown(turns: FoundTurns, heard: Sequence[FoundTurn], facts: Iterable[Memory
 
 
 def _puts_right(item: FoundTurn, facts: Sequence[Memory], turns: FoundTurns) -> bool:
-    """Tell whether a turn was said after all facts, and about the same: it may hold instead."""
+    """Tell whether a turn is later than all facts and about the same thing, so that it may correct them."""
     terms = {*content_terms(item.turn.text)}
     same = item in turns.later or any(len(terms & {*content_terms(fact.text)}) > 1 for fact in facts)
     return bool(facts) and same and (item.turn.at or 0.0) > max(fact.created_at for fact in facts)
 
 
 def line_of(turn: Turn) -> str:
-    """Return a turn with its day, its speaker, and the day that a relative day means."""
+    """Return a turn as a line: its day, its speaker, its text, and the date of "yesterday" and the like."""
     text = shorten(turn.text, LONGEST, placeholder=" …")
     said = "you asked" if asks(turn.text) else "you said"
     who = "I answered" if turn.role == "assistant" else turn.speaker or said

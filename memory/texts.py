@@ -1,4 +1,4 @@
-"""An index of texts in the process: scored by their words (BM25) and by their vectors."""
+"""An in-process index that scores texts by their words (BM25) and by their vectors (cosine)."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ FIRST_ROWS = 64
 
 
 class Texts:
-    """Texts by number, in the order in which they were added; they are only added."""
+    """An index of texts, numbered from 0 in the order of their addition; no text is ever removed."""
 
     def __init__(self) -> None:
         self.vectors = np.zeros((0, 0), dtype=np.float32)  # a row for each text, with room for more
         self.terms: list[frozenset[str]] = []  # of each text
         self._lengths = array("f")  # in terms
-        # By term: the numbers of the texts, and how often it is there.
+        # By term: the numbers of the texts with it, and how often each has it.
         self._postings: dict[str, tuple[array[int], array[float]]] = {}
 
     def __len__(self) -> int:
@@ -48,7 +48,7 @@ class Texts:
         self.vectors[number] = vector
 
     def rarity(self, term: str) -> float:
-        """Return the inverse document frequency of a term."""
+        """Return the inverse document frequency of a term; an unknown term has the highest."""
         texts = len(self._postings[term][0]) if term in self._postings else 0
         return math.log(1 + (len(self) - texts + 0.5) / (texts + 0.5))
 
@@ -60,7 +60,7 @@ class Texts:
         return np.asarray(np.einsum("ij,j->i", self.vectors[: len(self)], vector), dtype=np.float32)
 
     def scores(self, terms: Iterable[str]) -> Scores:
-        """Return BM25 of each text; 0 where no term occurs; shape (texts,)."""
+        """Return the BM25 score of each text, shape (texts,); 0 if none of the terms occurs in it."""
         found = np.zeros(len(self), dtype=np.float32)
         lengths = np.array(self._lengths)
         for term in dict.fromkeys(terms):

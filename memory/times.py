@@ -6,7 +6,7 @@ import re
 import time
 from datetime import date, timedelta
 
-# In English, whatever the locale of the process is: `calendar` has them in its language.
+# In English, whatever the locale of the process: `calendar` would use the locale's language.
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 MONTHS = (
     "january", "february", "march", "april", "may", "june",
@@ -28,7 +28,7 @@ _OVER = re.compile(r"\b(?:was|were|had|did|since|last|born|\w{3,}ed|went|came|go
 
 
 def now() -> float:
-    """Return the present time, to the microsecond."""
+    """Return the present time in seconds since the epoch, rounded to microseconds."""
     return round(time.time(), 6)
 
 
@@ -38,9 +38,9 @@ def date_words(at: float | None) -> str:
 
 
 def meant_day(text: str, at: float | None) -> str:
-    """Return what a relative day in a text means, as "yesterday: Sunday 7 May 2023"; "" without one.
+    """Return the date of a text's first relative day, as "yesterday: Sunday 7 May 2023"; "" without one.
 
-    `at` is when the text was said. A day without a year lies ahead of it, unless the text tells the past.
+    `at` is the text's time (epoch seconds). "8 May" is the next one; it is ignored in a text about the past.
     """
     match = _DAY.search(text)
     meant = _meant(match, date.fromtimestamp(at), over=bool(_OVER.search(text))) if match and at else None
@@ -63,7 +63,7 @@ def _meant(match: re.Match[str], said: date, *, over: bool) -> date | None:
 
 
 def _next(day: int, month: int, said: date) -> date | None:
-    """Return the first such day from the day on that it was said; None where there is none."""
+    """Return the first date with this day and month from `said` on; None if this and next year have none."""
     for year in (said.year, said.year + 1):
         try:
             found = date(year, month, day)

@@ -1,6 +1,6 @@
 """Export and import of memories.
 
-An export comes back with the same ids and times. An import is checked whole before any of it is written.
+An import restores ids and times of the export; it is checked as a whole before anything is written.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from memory.index import UserIndex
     from memory.user_memory import UserMemory
 
-LATEST_S = 2**33  # in the year 2242
+LATEST_S = 2**33  # latest time that an import may have: in the year 2242
 
 
 def _own(row: Any, info: ValidationInfo) -> Any:
-    """Return a memory of an export as one of the importing user, without its vector."""
+    """Return an exported memory as the importing user's, without a vector, or raise `ValueError`."""
     if not isinstance(row, dict):
         return row
     for name in ("created_at", "ended_at", "accessed_at"):
         value = row.get(name)
         if isinstance(value, int | float) and not 0 <= value <= LATEST_S:
-            raise ValueError(f"{name} is no time")
+            raise ValueError(f"{name} is not a valid time")
     if any(len(str(row.get(name))) > MOST_CHARACTERS for name in ("text", "object")):
         raise ValueError(f"a memory has more than {MOST_CHARACTERS:,} characters")
     return {key: row[key] for key in row if not key.startswith("embed")} | {"user": info.context}
@@ -48,7 +48,7 @@ class _Export(BaseModel):
 def export(user: UserMemory) -> str:
     """Return all memories as JSON that can be imported, without vectors; times in seconds since the epoch.
 
-    Names and relations are not in it: they are read in the memories again.
+    Entities and relations are left out: the import finds them in the memories' texts again.
     """
     index = user.index
     with index.lock:
@@ -58,7 +58,7 @@ def export(user: UserMemory) -> str:
 
 
 def imported(user: UserMemory, data: str) -> int:
-    """Import an export; return the number of new memories. Raises `AthenaError` and writes nothing."""
+    """Import an export; return the number of new memories. If it raises `AthenaError`, nothing is written."""
     read = user.indexes.embedded(read_import(data, user=user.user))
 
     def decide(index: UserIndex) -> MemoryChanges:
@@ -72,27 +72,29 @@ def imported(user: UserMemory, data: str) -> int:
 
 
 def read_import(data: str, *, user: str) -> list[Memory]:
-    """Return the memories of an export; raises `AthenaError` for anything else."""
+    """Return the memories of an export, with secrets masked; raises `AthenaError` for anything else."""
     try:
         whole = json.loads(well_formed(json.dumps(json.loads(data), ensure_ascii=False)))
         export = _Export.model_validate(whole, context=user)
     except (ValueError, RecursionError) as error:
         why = " ".join(str(error).split()[:20])
         raise AthenaError(
-            f"This is not an export of memories: {why}.", "Give a file of `athena memory export`."
+            f"This is not an export of memories: {why}.", "Use a file from `athena memory export`."
         ) from error
     return [_guarded(memory) for memory in export.memories]
 
 
 def _guarded(memory: Memory) -> Memory:
-    """Return a memory without secrets; an instruction is not trusted."""
-    text, thing = without_secrets(memory.text), without_secrets(memory.object)
-    trusted = memory.trusted and not reads_as_instruction(text)
-    return replace(memory, text=text, object=thing, trusted=trusted)
+    """Return a memory with all secrets masked; it is not trusted if it reads as an instruction."""
+    words = ("text", "why", "subject", "predicate", "object")
+    masked: dict[str, Any] = {name: without_secrets(getattr(memory, name)) for name in words}
+    masked["sources"] = tuple(replace(one, quote=without_secrets(one.quote)) for one in memory.sources)
+    trusted = memory.trusted and not reads_as_instruction(masked["text"])
+    return replace(memory, **masked, trusted=trusted)
 
 
 def _without_known(index: UserIndex, memories: Sequence[Memory]) -> tuple[Memory, ...]:
-    """Return the memories of which the index has neither the id nor, if live, the text; each once."""
+    """Return the memories whose id, and for live ones also text, is not in the index; each once."""
     texts = {normalised(item.text) for item in index.memories.values() if item.live}
     new: dict[str, Memory] = {}  # by text, or by id where the memory has ended
     for memory in memories:

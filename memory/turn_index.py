@@ -1,4 +1,4 @@
-"""An index of one user's turns in memory: by word, by vector, and by their place in the conversation."""
+"""An in-process index of one user's turns: by word, by vector, and by their place in the conversation."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ _SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """One message of a person (`user`; several persons have names) or of the assistant."""
+    """One message of a person (role `user`, perhaps with a speaker's name) or of the assistant."""
 
     id: str
     session: str  # the conversation: neighbours are looked for within it
     text: str
-    speaker: str = ""  # a name, where messages begin with names
+    speaker: str = ""  # the name that the message begins with ("Ann: …"), if any
     role: Role = "user"
     at: float | None = None  # seconds since the epoch
 
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """A turn with the vector of what it states, of unit length."""
+    """A turn with the vector, of unit length, of its `stated_in` text."""
 
     turn: Turn
     vector: NDArray[np.float32]
@@ -57,7 +57,7 @@ class FoundTurn:
 
     turn: Turn
     score: float
-    similarity: float = 0.0  # cosine of it and the question
+    similarity: float = 0.0  # cosine of turn and question
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Layout:
     """Metadata of the turns as arrays of shape (turns,), and the numbers of the speakers by name."""
 
     names: Mapping[str, int]
-    before: Numbers  # the turn before it in its session; `NONE` for the first
+    before: Numbers  # number of the turn before in the session; `NONE` for the first
     sessions: Numbers  # the session's number, from 0
     speakers: Numbers  # the speaker's number in `names`
     asking: Scores  # 1 for a user's turn that only asks, else 0
@@ -82,14 +82,14 @@ class TurnIndex:
         self.numbers: dict[str, int] = {}  # by id
         self.names: dict[str, int] = {}
         self._last: dict[str, tuple[int, int]] = {}  # by session: its number, and that of its last turn
-        self._columns: list[array[Any]] = [array(code) for code in "qqqffd"]  # the layout
+        self._columns: list[array[Any]] = [array(code) for code in "qqqffd"]  # arrays of `layout`
         self.add(said)
 
     def __len__(self) -> int:
         return len(self.turns)
 
     def add(self, said: Sequence[Spoken]) -> None:
-        """Add turns, each behind the turns that the index has of its session."""
+        """Add turns; each follows the turns of its session that are already in the index."""
         for spoken in said:
             turn = spoken.turn
             session, before = self._last.get(turn.session, (len(self._last), NONE))
@@ -111,11 +111,11 @@ class TurnIndex:
 
     @property
     def layout(self) -> Layout:
-        """Return the facts about each turn as arrays."""
+        """Return the metadata of the turns as arrays."""
         return Layout(self.names, *map(np.array, self._columns))
 
     def correction_of(self, number: int) -> int:
-        """Return the number of the same speaker's next message where it only corrects a turn, or `NONE`."""
+        """Return the number of the speaker's next message, if it only corrects this turn; else `NONE`."""
         turn = self.turns[number]
         for at, after in enumerate(self.turns[number + 1 : number + 1 + NEXT], start=number + 1):
             if (after.session, after.speaker, after.role) == (turn.session, turn.speaker, "user"):
@@ -123,11 +123,11 @@ class TurnIndex:
         return NONE
 
     def found(self, number: int, score: float, similarity: float) -> FoundTurn:
-        """Return a turn as a search found it."""
+        """Return a turn, by its number, with its score and its cosine with the question."""
         return FoundTurn(self.turns[number], float(score), float(similarity))
 
     def coverage(self, number: int, terms: Collection[str]) -> float:
-        """Return the share of the terms, weighted by rarity, in a turn and the turns beside it: 0 to 1."""
+        """Return the share of the terms, weighted by rarity, in a turn and its neighbours: 0 to 1."""
         before = np.array(self._columns[0])
         beside = {number, int(before[number]), *np.flatnonzero(before == number).tolist()} - {NONE}
         there = frozenset[str]().union(*(self.texts.terms[one] for one in beside))
@@ -137,6 +137,6 @@ class TurnIndex:
 
 
 def stated_in(text: str) -> str:
-    """Return the sentences of a turn that are no questions; all of it where it only asks."""
+    """Return the sentences of a turn that are not questions; all sentences if they all are."""
     sentences = [sentence.strip() for sentence in _SENTENCE.split(text)]
     return " ".join([sentence for sentence in sentences if not sentence.endswith("?")] or sentences)

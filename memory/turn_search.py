@@ -1,6 +1,6 @@
-"""Search over turns: rank those that answer a question, and estimate the probability that one of them does.
+"""Search over turns: rank turns as answers to a question, and estimate the probability that one answers it.
 
-BM25 and vectors → one score a turn → neighbours → speaker → session → later turns about the same
+BM25 and vectors → one score per turn → neighbours → speaker → session → later turns about the same thing
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """Numbers that hold for one embedding model (docs/decisions/memory.md).
+    """Weights and thresholds fitted to one embedding model (docs/decisions/memory.md).
 
-    Weights of the score are shares of the best turn's score. The probability is logistic in its signs.
+    The first six weight scores scaled to 0..1; the next four are the coefficients of a logistic probability.
     """
 
-    dense: float = 0.6  # share of the vectors; the rest is BM25's
-    before: float = 0.15  # of the score of the turn before
-    before_that: float = 0.2  # of the one before that: in a dialogue, the same speaker's
+    dense: float = 0.6  # weight of the cosine; the rest is BM25's
+    before: float = 0.15  # weight of the score of the turn before
+    before_that: float = 0.2  # of the turn before that one: in a dialogue, the same speaker's
     after: float = 0.2  # of the turn after
-    speaker: float = 0.3  # for turns of the speaker whom the question names
-    session: float = 0.3  # of the best score in the session
+    speaker: float = 0.3  # added to the turns of the speaker whom the question names
+    session: float = 0.3  # weight of the best score in the session
     intercept: float = -3.64  # of the probability
     similarity: float = 8.43  # weight of the best cosine
-    coverage: float = 0.0  # weight of the share of the question's words
+    coverage: float = 0.0  # weight of the share of the question's words that occur
     side: float = 4.19  # weight of the named speaker's lead
-    same_matter: float = 0.44  # cosine from which two turns are about the same
+    same_matter: float = 0.44  # least cosine of two turns about the same thing
 
 
 CALIBRATIONS: Mapping[str, Calibration] = {"all-MiniLM-L6-v2": Calibration()}
@@ -51,9 +51,9 @@ UNCALIBRATED = Calibration(dense=0.5, intercept=-7.0, similarity=0.0, coverage=8
 
 
 MOST_LATER = 2
-SHARING = 10  # turns with the most common words that are looked at
-SPARE = 3  # times as many are looked at as are wanted: some are repetitions
-LEADING = 3  # turns, of which the best decides whether anything was found
+SHARING = 10  # turns with the best BM25 that are checked for shared words
+SPARE = 3  # candidates per wanted turn, because repetitions are dropped
+LEADING = 3  # best turns, whose best cosine and coverage give the probability
 LEAST_COVERAGE = 0.22  # for a question that is not about the user: one common word is an accident
 REMEMBERED = 0.6  # probability from which the memory answers
 CLOSEST, CLOSEST_OF_OTHERS = 0.1, 0.4  # probability of "closest": questions about the user, and all others
@@ -63,14 +63,14 @@ _PAST = re.compile(r"\b(?:was|were|had|first|before|used to)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """A question as it is searched for."""
+    """A question prepared for the search."""
 
     terms: tuple[str, ...]  # for BM25: content words, without the names of speakers
     wording: str  # for the vector: in the first person, where it names a speaker
     speaker: str  # whom it names; "" for nobody or several
     names_speaker: bool
-    of_questions: bool  # it asks what was asked: a question answers it
-    of_answers: bool  # it asks what the assistant said
+    of_questions: bool  # it is about earlier questions, so these may answer it
+    of_answers: bool  # it is about the assistant's answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,19 +79,19 @@ class FoundTurns:
 
     found: tuple[FoundTurn, ...] = ()
     probability: float = 0.0
-    later: tuple[FoundTurn, ...] = ()  # said after the best one about the same, latest first
-    coverage: float = 0.0  # share of the question's words, by rarity, in one of them and the turns beside it
+    later: tuple[FoundTurn, ...] = ()  # said after the best one about the same thing, latest first
+    coverage: float = 0.0  # share of the question's words, by rarity, in one turn and its neighbours
     side: float = 0.0  # lead of the speaker whom the question names, -1..1
-    names_speaker: bool = False  # the question names somebody who speaks
+    names_speaker: bool = False  # the question names a speaker of the turns
 
 
 def look_up(
     index: TurnIndex, question: str, *, encoder: Encoder, top_k: int = 10, without: Collection[str] = ()
 ) -> FoundTurns:
-    """Return the `top_k` turns that most likely answer a question, best first, without some ids.
+    """Return at most `top_k` turns that may answer a question, best first, except ids in `without`.
 
-    A question about what the assistant said finds the assistant's turns alone, every other one persons';
-    the user's questions are found only where it asks what was asked. Ties keep the order of the index.
+    A question about the assistant's answers finds only answers, any other only persons' turns. Turns that
+    only ask are found only by a question about earlier questions. Ties keep the order of the index.
     """
     if not len(index):
         return FoundTurns()
@@ -131,13 +131,13 @@ def _scores(
 def probability_of(
     known: Calibration, *, similarity: float = 0.0, coverage: float = 0.0, side: float = 0.0
 ) -> float:
-    """Return the probability that a turn answers: by cosine, share of the words, and lead of the speaker."""
+    """Return the probability that a turn answers, from cosine, share of the words and speaker's lead."""
     total = known.intercept + known.similarity * similarity + known.side * side
     return 1 / (1 + math.exp(-total - known.coverage * coverage))
 
 
 def verdict_of(probability: float, *, personal: bool, uncertain: bool = False) -> MemoryVerdict:
-    """Return the verdict on the best turns; `uncertain` ones are at most "closest"."""
+    """Return the verdict for a probability: lower limits if `personal`, at most "closest" if `uncertain`."""
     if probability >= REMEMBERED and not uncertain:
         return "remembered"
     return "closest" if probability >= (CLOSEST if personal else CLOSEST_OF_OTHERS) else "not remembered"
@@ -146,10 +146,10 @@ def verdict_of(probability: float, *, personal: bool, uncertain: bool = False) -
 def _later(
     index: TurnIndex, number: int, layout: Layout, known: Calibration, without: Collection[str]
 ) -> tuple[FoundTurn, ...]:
-    """Return the user's later turns about the same as a turn, latest first: they may hold instead.
+    """Return later turns of persons about the same thing as a turn, latest first: they may correct it.
 
-    About the same is a turn with a near vector, one that shares two content words with it, and a message that
-    only corrects it ("sorry, 35").
+    These are the `MOST_LATER` nearest with a near vector or two shared content words, and a message that only
+    corrects the turn ("sorry, 35").
     """
     turn = index.turns[number]
     terms = content_terms(turn.text)
@@ -174,7 +174,7 @@ def _side(layout: Layout, asking: Asking, scores: Scores) -> float:
 
 
 def _distinct(index: TurnIndex, numbers: Numbers, question: str) -> list[int]:
-    """Return the numbers without repetitions by one speaker, and without this very question."""
+    """Return the numbers, without turns that repeat a better one of their speaker or the question itself."""
     asked, kept = _words(question), dict[tuple[str, ...], int]()
     for number in numbers.tolist():
         turn = index.turns[number]
@@ -188,8 +188,8 @@ def _words(text: str) -> list[str]:
 
 
 def with_neighbours(scores: Scores, before: Numbers, weights: Calibration) -> Scores:
-    """Add shares of the neighbours' scores to each turn's: a question before an answer helps to find it."""
-    padded = np.append(scores, np.float32(0))  # `NONE` is the last one
+    """Return the scores plus shares of the neighbours': a question before an answer helps to find it."""
+    padded = np.append(scores, np.float32(0))  # which `NONE` (-1) selects
     links = np.append(before, NONE)
     after = np.zeros_like(padded)
     after[before] = scores
@@ -199,7 +199,7 @@ def with_neighbours(scores: Scores, before: Numbers, weights: Calibration) -> Sc
 
 
 def with_sessions(scores: Scores, sessions: Numbers, *, share: float) -> Scores:
-    """Add a share of the best score in its session to each turn's score."""
+    """Return each turn's score plus a share of the best score in its session."""
     best = np.zeros(sessions.max() + 1, dtype=np.float32)
     np.maximum.at(best, sessions, scores)
     return np.asarray(scores + share * best[sessions], dtype=np.float32)
@@ -214,10 +214,10 @@ def relative(scores: Scores) -> Scores:
 
 
 def read_question(question: str, *, speakers: Collection[str]) -> Asking:
-    """Return a question as it is searched for.
+    """Return a question prepared for the search.
 
-    Speakers say "I" of themselves, and a name stands in the turns that address them: so a named speaker is
-    left out of the terms, and becomes "I" in the wording.
+    Speakers call themselves "I", and their names occur in turns that address them: so a speaker's name is
+    left out of the terms, and becomes "I" or "my" in the wording.
     """
     named = [name for name in sorted(speakers) if re.search(rf"\b{re.escape(name)}\b", question)]
     others, own = question, question

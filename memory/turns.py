@@ -1,6 +1,6 @@
-"""One user's messages and their answers, as the conversations have them: the memory itself.
+"""Search over one user's messages and their answers, which are read from the stored conversations.
 
-Private conversations are kept elsewhere and never get here.
+Private conversations are stored elsewhere, and are never read here.
 """
 
 from __future__ import annotations
@@ -35,29 +35,29 @@ class UserTurns:
     def __init__(self, conversations: Conversations, user: str, *, encoder: Callable[[], Encoder]) -> None:
         self._conversations, self._user, self._encoder = conversations, user, encoder
         self._lock = threading.RLock()
-        self._revisions: Mapping[str, int] = {}  # of the conversations, as they were read
+        self._revisions: Mapping[str, int] = {}  # by conversation, as last read
         self._said: dict[str, list[Spoken]] = {}  # by conversation
         self._index = TurnIndex()
 
     def search(self, question: str, *, top_k: int = 10, without: Collection[str] = ()) -> FoundTurns:
-        """Return the `top_k` turns that most likely answer a question, best first, without some ids."""
+        """Return at most `top_k` turns that may answer a question, best first, except ids in `without`."""
         with self._lock:
             self.follow()
             return look_up(self._index, question, encoder=self._encoder(), top_k=top_k, without=without)
 
     def find(self, query: str, *, least: float, limit: int) -> Sequence[FoundTurn]:
-        """Return the turns with all content words of a query or at least this cosine, best first."""
+        """Return up to `limit` turns with all content words of a query or a cosine of `least`, best first."""
         found = self.search(query, top_k=len(self.all())).found
         return [it for it in found if it.similarity >= least or has_words(it.turn.text, query)][:limit]
 
     def own(self, topic: str = "", *, without: Collection[str] = ()) -> Sequence[Turn]:
-        """Return the user's messages, or those about a topic, latest first, without some ids."""
+        """Return the user's messages with all words of a topic, latest first, except the ids in `without`."""
         own = [turn for turn in self.all() if turn.role == "user" and turn.id not in without]
         said = [turn for turn in own if has_words(turn.text, topic)]
         return sorted(said, key=lambda turn: turn.at or 0.0)[::-1]
 
     def hidden(self) -> Mapping[Turn, str]:
-        """Return messages that a search never finds, such as refused requests, with their whole texts."""
+        """Return messages that no search finds, such as memory requests: masked turns with full texts."""
         stored = [it for it in self._conversations.turns(self._user) if not (it.question or it.answer)]
         texts = {item: self._conversations.turn(item.id).question for item in stored}
         return {
@@ -66,7 +66,7 @@ class UserTurns:
         }
 
     def all(self) -> Sequence[Turn]:
-        """Return all turns in the order of time."""
+        """Return all turns; the turns of a conversation are in the order of time."""
         with self._lock:
             self.follow()
             return tuple(self._index.turns)
@@ -79,14 +79,14 @@ class UserTurns:
             return {known: self._index.turns[numbers[known]] for known in ids if known in numbers}
 
     def before(self, turn_id: str) -> str:
-        """Return the id of the user's message before a turn in its conversation; "" for the first."""
+        """Return the id of the user's message before a turn in its conversation, or "" if there is none."""
         own = [turn for turn in self.all() if turn.role == "user"]
         session = next((turn.session for turn in own if turn.id == turn_id), "")
         ids = ["", *(turn.id for turn in own if turn.session == session)]
         return ids[ids.index(turn_id) - 1] if turn_id in ids else ""
 
     def follow(self) -> None:
-        """Read what was said since the last call, and drop what was deleted."""
+        """Update the index from the store: add new turns, and drop deleted ones."""
         with self._lock:
             revisions = self._conversations.revisions(self._user)
             if revisions == self._revisions:
@@ -102,7 +102,7 @@ class UserTurns:
             self._said, self._revisions = said, dict(revisions)
 
     def _read(self, conversations: Sequence[str]) -> dict[str, list[Spoken]]:
-        """Read conversations; embed turns without a vector of this model, and store their vectors."""
+        """Return the turns of conversations with vectors; make and store missing vectors of this model."""
         encoder, new = self._encoder(), []
         found: dict[str, list[Spoken]] = {name: [] for name in conversations}
         for turn in self._conversations.turns(self._user, conversations=conversations):
@@ -130,9 +130,9 @@ def _begins_with(turns: Sequence[Spoken], before: Sequence[Spoken]) -> bool:
 
 
 def said_in(turn: RecallableTurn) -> list[Turn]:
-    """Return the user's message and the assistant's answer of a stored turn, without secrets.
+    """Return the message and the answer of a stored turn, with secrets masked, without empty ones.
 
-    A message that begins with a name ("Ann: …") is that speaker's.
+    A name at the beginning of a message ("Ann: …") becomes its `speaker`, and is cut off.
     """
     match = _SPEAKER.match(turn.question)
     speaker = match[1] if match and match[1] not in _NO_SPEAKER else ""

@@ -1,6 +1,6 @@
 """Upkeep of one user's memories: rate, migrate, reflect, plan, summarise and forget.
 
-A language model does it where there is one; each result is one write.
+All but `migrate` need a language model. Each result is stored in one write.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from memory.index import UserIndex
     from memory.user_memory import UserMemory
 
-LEAST = 0.3  # importance of what moves to long-term memory
-OVER = 10  # latest memories that are reflected on, and new ones that make a reflection due
+LEAST = 0.3  # least importance of a memory that moves to long-term memory
+OVER = 10  # latest memories that a reflection is made from; as many new ones make it due
 REFLECTION_IMPORTANCE = 0.6
-BEST = 20  # memories that a plan rests on
-LEAST_IMPORTANT = 5  # memories that one summary stands for
-LINES = 2  # of a summary
+BEST = 20  # memories that a plan is made from
+LEAST_IMPORTANT = 5  # memories that one summary replaces
+LINES = 2  # most lines of a summary
 MEANT = 0.5  # importance of an unrated memory
 SAID = ("fact", "observation", "qa")  # kinds of memories that come from a message
 
@@ -67,16 +67,16 @@ instruction. Reply with the two lines only.
 
 
 def rate(text: str, *, complete: Complete | None) -> tuple[int, str]:
-    """Return how much a text matters, 1 to 10, and why; 5 without a model, or where its reply is no use."""
+    """Return a text's importance, 1 to 10, and the reason; 5 without a model or a usable reply."""
     found = object_with(_reply(complete, RATE, text=text), ("rating",))
     rating = str(found.get("rating"))
     if rating not in map(str, range(1, 11)):
-        return UNRATED, "Nothing says how much it matters."
+        return UNRATED, "No language model has rated it."
     return int(rating), str(found.get("explanation", "")).strip()
 
 
 def tidy(user: UserMemory) -> None:
-    """Bound the growth of a generative memory: migrate, reflect and summarise where a size is reached."""
+    """Migrate, reflect and summarise if a size is exceeded; do nothing without short-term memory."""
     if user.preset.tier != "short_term":
         return
     migrate(user)
@@ -92,9 +92,9 @@ def _long_term(user: UserMemory) -> list[Memory]:
 
 
 def migrate(user: UserMemory) -> Sequence[Memory]:
-    """Move the oldest short-term memories on where there are more than `memory_stm_size`; return the moved.
+    """Move the oldest short-term memories, beyond `memory_stm_size`, to long-term memory; return the moved.
 
-    Those of importance .3 or more become long-term memories under their ids; the others end, unless pinned.
+    Pinned ones and those of importance .3 or more move and keep their ids; others, and known texts, end.
     """
     size, now = user.options.memory_stm_size, user.clock()
 
@@ -113,7 +113,7 @@ def migrate(user: UserMemory) -> Sequence[Memory]:
 
 
 def reflect(user: UserMemory) -> Sequence[Memory]:
-    """Keep an insight from the latest memories, with a question and its answer; nothing without a model."""
+    """Store and return a model's insight from the latest memories, with a question and its answer, or []."""
     memories = [item for item in reversed(_valid(user)) if item.kind in SAID][:OVER]
     complete = user.find_model()
     reply = _reply(complete, REFLECT, memories=_listed(memories)) if memories else ""
@@ -131,9 +131,9 @@ def reflect(user: UserMemory) -> Sequence[Memory]:
 
 
 def plan(user: UserMemory, prompt: str = PLAN_TODAY) -> Sequence[Memory]:
-    """Make a plan from the best twenty memories; it takes the place of the one before.
+    """Store and return a plan made from the twenty most important memories; it replaces the last plan.
 
-    Raises `ModelUnavailable` without a model, `ModelError` where it makes no plan.
+    Raises `ModelUnavailable` without a model, `ModelError` if the model fails or makes no plan.
     """
     kept = [item for item in _valid(user) if item.kind != "plan"]
     chosen = sorted(kept, key=lambda item: (-_importance(item), -item.created_at))[:BEST]
@@ -155,10 +155,10 @@ def plan(user: UserMemory, prompt: str = PLAN_TODAY) -> Sequence[Memory]:
 
 
 def summarize_and_forget(user: UserMemory) -> Sequence[Memory]:
-    """Put a model's summary of two lines in the place of the five least important long-term memories.
+    """Replace the five least important long-term memories with a model's summary of at most two lines.
 
-    Returns the summary; nothing without a model, or with no more than five. The memories end; they are not
-    erased.
+    Return the summary; [] without a model or with five memories or fewer. Pinned memories and plans stay. The
+    replaced memories are ended, not erased.
     """
     kept = [item for item in _long_term(user) if not item.pinned and item.kind != "plan"]
     chosen = sorted(kept, key=_importance)[:LEAST_IMPORTANT]
@@ -167,7 +167,7 @@ def summarize_and_forget(user: UserMemory) -> Sequence[Memory]:
     if not (text := "\n".join([*filter(None, lines)][:LINES])):
         return []
     importance = round(sum(map(_importance, chosen)) / len(chosen), 6)
-    why = "It stands for memories that matter least."
+    why = "It summarises the memories that matter least."
     new = _made_of(user, chosen, text=text, kind="summary", importance=importance, why=why)
 
     def decide(index: UserIndex) -> list[Memory]:
@@ -183,17 +183,16 @@ def _importance(memory: Memory) -> float:
 
 
 def _reply(complete: Complete | None, prompt: str, **given: str) -> str:
-    """Return a model's reply to a prompt; "" where there is no model, or it fails."""
-    for name, text in given.items():
-        prompt = prompt.replace(f"{{{name}}}", text)
+    """Fill in a prompt and return a model's reply; "" without a model, or if it fails."""
+    filled = re.sub(r"\{(\w+)\}", lambda found: given.get(found[1], found[0]), prompt)
     try:
-        return complete(prompt).strip() if complete is not None else ""
+        return complete(filled).strip() if complete is not None else ""
     except ModelError:
         return ""
 
 
 def _valid(user: UserMemory) -> list[Memory]:
-    """Return the memories that something may be made of, oldest first."""
+    """Return the live and trusted memories, oldest first."""
     return [item for item in list(user.index.memories.values()) if item.live and item.trusted]
 
 
@@ -202,7 +201,7 @@ def _listed(memories: Iterable[Memory]) -> str:
 
 
 def _made_of(user: UserMemory, memories: Iterable[Memory], **given: Any) -> Memory:
-    """Return a new memory that names the given ones as its sources, with its vector."""
+    """Return a new memory with its vector, with `memories` as sources and `given` as other fields."""
     sources = tuple(MemorySource(memory_id=known) for known in dict.fromkeys(it.id for it in memories))
     values: dict[str, Any] = {"id": str(uuid4()), "sources": sources, "origin": "system"} | given
     [made] = user.indexes.embedded([Memory(user=user.user, created_at=user.clock(), **values)])
@@ -210,7 +209,7 @@ def _made_of(user: UserMemory, memories: Iterable[Memory], **given: Any) -> Memo
 
 
 def _kept(user: UserMemory, memories: Iterable[Memory], text: str, **given: Any) -> Sequence[Memory]:
-    """Keep a text derived from memories; a plan replaces the previous plan."""
+    """Store and return a text derived from memories; a plan replaces the last. [] if one is gone."""
     names = {"subject": "plan", "predicate": "plan"} if given["kind"] == "plan" else {}
     memory = _made_of(user, memories, text=text, tier=user.preset.tier, **names, **given)
 
@@ -223,7 +222,7 @@ def _kept(user: UserMemory, memories: Iterable[Memory], text: str, **given: Any)
     return [item for item in user.write(decide) if item.id == memory.id]
 
 
-# -- what leaves a conversation's window ---------------------------------------------------------------
+# -- messages that do not fit the prompt ---------------------------------------------------------------
 
 WORDS = 50
 LEFT = """\
@@ -235,6 +234,6 @@ instruction. Reply with the summary only.
 
 
 def summary(said: Sequence[str], *, complete: Complete | None) -> str:
-    """Return a model's summary of earlier messages in at most 50 words; "" without a model."""
+    """Return a model's summary of earlier messages in at most 50 words; "" if there is no reply."""
     reply = _reply(complete, LEFT, memories="\n".join(f"- {' '.join(text.split())}" for text in said))
     return " ".join(reply.split()[:WORDS])

@@ -1,4 +1,4 @@
-"""One user's memory: what programs, pages, commands and routes call."""
+"""One user's memory: the interface for programs, pages, commands and routes."""
 
 from __future__ import annotations
 
@@ -23,38 +23,38 @@ if TYPE_CHECKING:
     from memory.index import UserIndex
 
 SEARCHED = 10  # memories that a search returns
-LEAST = 0.5  # share of the threshold that an explicit search is content with
+LEAST = 0.5  # threshold of an explicit search, as a share of that of recall
 
 
 @dataclass(frozen=True, slots=True)
 class UserMemory(MemoryParts):
     """The memory of one user; safe to use from several threads.
 
-    A change that fails raises `AthenaError` with what to do, and changes nothing.
+    A change that fails raises `AthenaError` with advice, and changes nothing.
     """
 
     # -- reading ------------------------------------------------------------------------------------
 
     def list(self, *, history: bool = False) -> Sequence[Memory]:
-        """Return all memories, pinned ones first, then the latest; with `history` also ended ones."""
+        """Return the live memories, pinned ones first, then the latest; with `history` also ended ones."""
         index = self.index
         with index.lock:
             kept = [memory for memory in index.memories.values() if history or memory.live]
         return sorted(kept, key=lambda it: (not it.pinned, -it.created_at, it.id))
 
     def get(self, memory_id: str) -> Memory:
-        """Return one memory by its id, or by the beginning of it that no other has; raises `AthenaError`."""
+        """Return a memory by its id, or by its unique first 8 or more letters; raises `AthenaError`."""
         return known_memory(self.index, memory_id)
 
     def search(self, query: str, *, limit: int = SEARCHED, history: bool = False) -> Sequence[FoundMemory]:
-        """Return the memories about a query, best first; more than an unasked recall does."""
+        """Return at most `limit` memories about a query, best first; it finds more than recall does."""
         least = self.threshold * LEAST
         return recall.search(self, query, threshold=least, keep=lambda it: history or it.live).found[:limit]
 
     def relations_around(self, name: str, *, limit: int) -> dict[str, str]:
-        """Return the relations within two steps of an entity, the nearest first, in words by id.
+        """Return at most `limit` relations within two steps of an entity as sentences by id, nearest first.
 
-        Raises `AthenaError` for a name that nothing is known about.
+        Raises `AthenaError` for the name of no known entity.
         """
         with self.index.lock:
             entity = self.index.entity_named(name)
@@ -64,12 +64,12 @@ class UserMemory(MemoryParts):
             return {relation.id: graph.sentence(self.index, relation) for relation in around}
 
     def read(self, message: str) -> tuple[Sequence[FoundMemory], Reading]:
-        """Return the memories to recall for a message by the preset's policy, and the whole search."""
+        """Return the memories that the preset recalls for a message, and the whole search result."""
         reading = self._reading(message)
         return recall.recallable(reading.found, self.preset), reading
 
     def _reading(self, message: str) -> Reading:
-        """Return the live memories about a message, without those that quote a document that has changed."""
+        """Search the live memories, except those that quote a document that has changed or is gone."""
         hashes = cache(self.hashes)
 
         def keep(memory: Memory) -> bool:
@@ -83,7 +83,7 @@ class UserMemory(MemoryParts):
     ) -> Recollection:
         """Return the memory's answer to a question; `without` are ids of turns to leave out.
 
-        `reading` is the recall for this question, where it was done already.
+        `reading` is the search result for this question, if there is one already.
         """
         if not self.preset.recalls:
             return Recollection(verdict="not remembered")
@@ -106,21 +106,21 @@ class UserMemory(MemoryParts):
         return known
 
     def replaced_by(self, memory_id: str) -> Sequence[Memory]:
-        """Return the memories that this one replaced, also those that are valid again."""
+        """Return the memories that this one replaced, including memories that `undo` has restored."""
         return [item for item in list(self.index.memories.values()) if item.replaced_by == memory_id]
 
     # -- changing -----------------------------------------------------------------------------------
 
     def add(self, text: str) -> Kept:
-        """Keep a text; a model may find that it replaces another. Raises for a secret and for a long text."""
+        """Store a text, which may replace a memory; raises `AthenaError` if too long, secret or wordless."""
         text = well_formed(text).strip()
         refuse(text)
         return keep_asked(self, text, Said(message=text, at=self.clock()))
 
     def edit(self, memory_id: str, text: str) -> Memory:
-        """Change a memory's text; its id stays, its old text is erased.
+        """Change a memory's text, keep its id, and erase its old text from the store.
 
-        Raises `AthenaError` for no words, too many, secrets, and the text of another memory.
+        Raises `AthenaError` for an unknown id, or a text without words, too long, secret or known already.
         """
         text = well_formed(text).strip()
         refuse(text)
@@ -145,7 +145,7 @@ class UserMemory(MemoryParts):
         return self.write(lambda index: [replace(known_memory(index, memory_id), pinned=pinned)])[0]
 
     def undo(self, memory_id: str) -> Sequence[Memory]:
-        """End a memory, and let those whose place it took hold again; these are returned."""
+        """End a memory; restore and return those that it replaced, except texts that are live elsewhere."""
 
         def decide(index: UserIndex) -> list[Memory]:
             new = known_memory(index, memory_id)
@@ -157,7 +157,7 @@ class UserMemory(MemoryParts):
         return [memory for memory in self.write(decide) if memory.live]
 
     def rated(self, turn_id: str, value: int | None) -> None:
-        """Move the importance of a question and its answer with the reader's thumb: 1, -1 or None."""
+        """Set the importance of a turn's stored question and answer by the reader's rating: 1, -1 or None."""
         success = {1: True, -1: False}.get(value or 0)
 
         def decide(index: UserIndex) -> list[Memory]:
@@ -168,7 +168,7 @@ class UserMemory(MemoryParts):
         self.write(decide)
 
     def used(self, ids: Iterable[str]) -> None:
-        """Store the time at which memories were recalled."""
+        """Store the time of this recall of memories, and count it; ignore unknown ids."""
         at, given = self.clock(), sorted(set(ids))
 
         def decide(index: UserIndex) -> list[Memory]:
@@ -187,18 +187,18 @@ class UserMemory(MemoryParts):
         everything: bool = False,
         without: Collection[str] = (),
     ) -> Forgetting:
-        """Return what would be forgotten: by ids of memories and turns, by search, or all.
+        """Return what would be forgotten: by ids of memories and turns, by words of `search`, or everything.
 
-        Turns go with the memories that were made of them. `without` are ids of turns that stay.
+        Memories derived from them are included. `without` are ids of turns to keep. Raises `AthenaError`.
         """
         return forgetting.would_forget(
             self, tuple(ids), search=search, everything=everything, without=without
         )
 
     def forget(self, forgotten: Forgetting) -> None:
-        """Forget memories with their names, and delete the turns in which they were said.
+        """Erase memories and their graph rows, and delete the chosen turns and the memories' source turns.
 
-        Other turns may say the same in other words: they stay.
+        Other turns that state the same in other words are not deleted.
         """
         decide = partial(forgetting.decided, forgotten=forgotten)
         turns = (*forgotten.turn_ids, *forgotten.said_in)

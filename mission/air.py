@@ -1,4 +1,4 @@
-"""The cabin's air: oxygen, total pressure, carbon dioxide, humidity, smoke, and the parts that make it."""
+"""The cabin's air: oxygen, total pressure, carbon dioxide, humidity, smoke, and the parts that treat it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def fans(s: TimeStep) -> None:
 
 
 def air_flow(s: TimeStep) -> float:
-    """Return the flow of the selected fan, m³ per minute."""
+    """Return the flow of the selected fan, m³ per minute; 0 if the fan is OFFLINE."""
     fan = s.chosen("AIR-CTRL.FAN")
     return s.get(fan, "FLOW") if s.on(fan) else 0.0
 
@@ -68,7 +68,7 @@ def removal(s: TimeStep) -> float:
 
 
 def carbon_dioxide(s: TimeStep) -> None:
-    """Update ppCO2 from breath and removal, and the life of a used cartridge."""
+    """Update ppCO2 by the crew's breath and by removal, and use up the LiOH cartridge if it is selected."""
     breath, share = s.constant("co2_rise") * s.state.people, removal(s)
     cabin = s.state.cabin
     if share:
@@ -82,7 +82,7 @@ def carbon_dioxide(s: TimeStep) -> None:
 
 
 def _supplied(s: TimeStep, gas: str) -> bool:
-    """Whether the selected regulator and tank of `O2` or `N2` can deliver."""
+    """Whether the selected regulator and tank of a gas (`O2` or `N2`) can supply it."""
     regulator, tank = s.chosen(f"ATM-CTRL.{gas}_REG"), s.chosen(f"ATM-CTRL.{gas}_TANK")
     return s.on(regulator) and tank_gives(s.state, tank, s.dark) and s.get(regulator, "OUTLET") > 0
 
@@ -98,10 +98,10 @@ def _draw(s: TimeStep, gas: str, kpa: float, tank_kg: float) -> None:
 
 
 def mixture(s: TimeStep) -> None:
-    """Update the cabin's gases: leak, breath, bleeding, feeding to the setpoints, venting.
+    """Update the cabin's gases: leak, breathing, bleeding, supply up to the setpoints, venting.
 
-    Whatever leaves the cabin is air: oxygen and carbon dioxide go with it in their shares. Oxygen above its
-    setpoint is breathed, leaks, and is bled with air by the relief valve in AUTO, while nitrogen refills.
+    Lost air takes oxygen and carbon dioxide with it in proportion. Oxygen above its setpoint falls as it is
+    breathed, as air leaks, and as the relief valve in AUTO bleeds air, which nitrogen replaces.
     """
     cabin, start, oxygen = s.state.cabin, s.state.cabin["PRESSURE"], s.state.cabin["PPO2"]
     nitrogen = max(1.0, start - oxygen)
@@ -119,7 +119,7 @@ def mixture(s: TimeStep) -> None:
 
 
 def _let_out(s: TimeStep, kpa: float) -> None:
-    """Let air out of the cabin, each gas in its share."""
+    """Let `kpa` of air out of the cabin, each gas in proportion."""
     cabin = s.state.cabin
     if cabin["PRESSURE"] > 0:
         left = max(0.0, 1 - kpa / cabin["PRESSURE"])
@@ -128,7 +128,7 @@ def _let_out(s: TimeStep, kpa: float) -> None:
 
 
 def _feed_oxygen(s: TimeStep, before: float) -> None:
-    """Replace lost oxygen, and raise ppO2 from its value before the step towards the setpoint."""
+    """Replace lost oxygen, and raise ppO2 towards the setpoint; `before` is its value before the step."""
     if not _supplied(s, "O2"):
         return
     cabin, setpoint = s.state.cabin, _setpoint(s, "O2")
@@ -140,7 +140,7 @@ def _feed_oxygen(s: TimeStep, before: float) -> None:
 
 
 def _surplus(s: TimeStep) -> float:
-    """Return the air, in kPa, that the relief valve in AUTO bleeds to reach a setpoint."""
+    """Return the air, in kPa, that the relief valve in AUTO bleeds in this step to reach the setpoints."""
     auto = s.on("ECS-CPR-V1") and s.setting("ECS-CPR-V1", "MODE") == "AUTO"
     if not auto or not _supplied(s, "N2"):
         return 0.0
@@ -160,10 +160,10 @@ def _feed_nitrogen(s: TimeStep) -> None:
 
 
 def _relief(s: TimeStep, start: float) -> float:
-    """Let air out, and return how far the relief valve is open, in percent.
+    """Let air out through the relief valve, and return its opening in percent.
 
-    With the valve OPEN the pressure falls from its value at the start of the step; the rate already allows
-    for what the regulators add.
+    In MODE OPEN the pressure falls from `start`, its value before the step. The constant `relief_open` is the
+    net rate: it already includes the gas that the regulators add.
     """
     before, lost = s.state.cabin["PRESSURE"], s.constant("relief_open") * s.hours
     match s.setting("ECS-CPR-V1", "MODE"):
@@ -177,7 +177,7 @@ def _relief(s: TimeStep, start: float) -> float:
 
 
 def regulators(s: TimeStep) -> None:
-    """Update the outlet pressures; a line whose tank is shut is empty after two minutes."""
+    """Update the regulators' outlet pressures; after its tank is shut, a line is empty in two minutes."""
     for regulator in s.parts("ECS-O2-R", "ECS-N2-R"):
         gas = regulator[4:6]
         if s.on(regulator):
@@ -187,7 +187,7 @@ def regulators(s: TimeStep) -> None:
 
 
 def damp(s: TimeStep) -> None:
-    """Update the humidity and the water separator."""
+    """Update the humidity and the speed of the water separator."""
     drum = "ECS-HUM-1"
     spins = s.runs(drum) and s.setting(drum, "MODE") == "RUN"
     s.put(drum, "SPEED", s.nominal(drum, "SPEED") if spins else 0.0)
@@ -197,6 +197,6 @@ def damp(s: TimeStep) -> None:
 
 
 def smoke(s: TimeStep) -> None:
-    """Update the smoke of a fan with a hot bearing; the air's flow through the filters clears it."""
+    """Update the smoke: a fan with a hot bearing makes it, and the air flow through the filters clears it."""
     hot = any(s.on(fan) and s.get(fan, "BEARING_TEMP") > SMOKING_BEARING for fan in s.parts("ECS-FAN-"))
     s.move("ECS-SMK-1", "OBSCURATION", 8.0 if hot else 0.2, 4.0 if hot else 0.6 * air_flow(s))

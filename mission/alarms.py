@@ -1,4 +1,4 @@
-"""Alarms: which are active, and the log of those that sounded."""
+"""Alarms: which ones are active, and the log of all that sounded."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Statuses = Mapping[str, Status]  # of every part and controller
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """An alarm that is active now; the subject is a part, a controller or a slot."""
+    """An active alarm; its subject is the id of a part or a controller, or a CONTROLLER.SLOT."""
 
     code: str
     level: str
@@ -28,18 +28,18 @@ class Alarm:
 
     @property
     def is_warning(self) -> bool:
-        """A warning endangers the crew within hours."""
+        """Whether the alarm is a warning, a danger to the crew within hours, and not a caution."""
         return self.level == "warning"
 
 
 def active_alarms(ship: Ship, state: ShipState, found: Statuses | None = None) -> list[Alarm]:
     """Return the active alarms: warnings first, causes before effects, CO2 CRITICAL before CO2 HIGH.
 
-    `found` are the state's statuses, if they are known already.
+    `found` are the statuses of the state; if it is None, they are computed.
     """
     found = statuses(ship, state) if found is None else found
     alarms = [alarm for row in ship.alarms for alarm in _raised(ship, state, row, found)]
-    texts = [alarm.text for alarm in alarms]  # the steps of one quantity have one text, the worst step last
+    texts = [alarm.text for alarm in alarms]  # alarms of one quantity share a text, the worst is last
 
     def order(numbered: tuple[int, Alarm]) -> tuple[bool, int, int, int]:
         place, alarm = numbered
@@ -49,7 +49,7 @@ def active_alarms(ship: Ship, state: ShipState, found: Statuses | None = None) -
 
 
 def record(ship: Ship, state: ShipState, found: Statuses | None = None) -> list[Alarm]:
-    """Log the alarms that began or ended, and return the new ones, nearest cause first."""
+    """Write to `state.log` which alarms began or ended; return the new ones, causes before effects."""
     now = {(alarm.code, alarm.subject): alarm for alarm in active_alarms(ship, state, found)}
     open_entries = {(entry.code, entry.subject): entry for entry in state.log if entry.gone is None}
     for key, entry in open_entries.items():
@@ -62,9 +62,9 @@ def record(ship: Ship, state: ShipState, found: Statuses | None = None) -> list[
 
 
 def log_lines(ship: Ship, new: Iterable[LogEntry], *, ended: Iterable[LogEntry] = ()) -> list[str]:
-    """Return the console's lines about new alarms, and those of `ended` that have ended, in order of time.
+    """Return the console's lines for all alarms in `new` and for those in `ended` that are over, by time.
 
-    The end of a controller's alarm is left out: it follows from its parts.
+    The end of a controller's alarm has no line, as it follows from the ends of its parts' alarms.
     """
     titles = {row.code: row.title for row in ship.alarms}
     lines = [
@@ -80,14 +80,14 @@ def log_lines(ship: Ship, new: Iterable[LogEntry], *, ended: Iterable[LogEntry] 
 
 
 def _distance(ship: Ship, state: ShipState, alarm: Alarm) -> int:
-    """Return the alarm's distance from its cause: parts before their dependants, controllers last."""
+    """Return a number to sort alarms by cause: parts before their dependants, then controllers."""
     if alarm.subject in ship.controllers:
         return 10 - ship.depth(ship.controllers[alarm.subject].system)
     return _needs(ship, state, state.resolve(alarm.subject))
 
 
 def _needs(ship: Ship, state: ShipState, part: str) -> int:
-    """Return the length of the longest chain of dependencies of a part."""
+    """Return the length of a part's longest chain of dependencies; 0 if it depends on nothing."""
     needed = map(state.resolve, ship.parts[part].depends_on)
     return max((1 + _needs(ship, state, other) for other in needed), default=0)
 
@@ -101,7 +101,7 @@ def _raised(ship: Ship, state: ShipState, row: AlarmRow, found: Statuses) -> Ite
 
 
 def _silent(ship: Ship, subject: str, found: Statuses) -> bool:
-    """Whether the controller that would report is OFFLINE; its own W-012 always sounds."""
+    """Whether the controller that would report is OFFLINE; False for a controller: its own W-012 sounds."""
     if subject in ship.controllers:
         return False
     return (
@@ -110,7 +110,7 @@ def _silent(ship: Ship, subject: str, found: Statuses) -> bool:
 
 
 def _cause(ship: Ship, state: ShipState, row: AlarmRow, subject: str, found: Statuses) -> str | None:
-    """Return the text of a raised alarm, or None."""
+    """Return the alarm's text if the subject raises it, else None."""
     ident = state.resolve(subject)
     if row.status:
         words = subject if subject in ship.controllers else f"{subject} is {row.status}"
@@ -128,14 +128,14 @@ def _cause(ship: Ship, state: ShipState, row: AlarmRow, subject: str, found: Sta
 
 
 def _beside_limits(quantity: Quantity, value: float) -> str:
-    """Format a value, with more decimals if it would read like the limit that it has passed."""
+    """Format a value, with two more decimals if it would look equal to a limit that it has passed."""
     shown = quantity.shown(value)
     at_limit = shown in (quantity.shown(quantity.min), quantity.shown(quantity.max))
     return f"{value:.{quantity.places + 2}f}" if at_limit and value != float(shown) else shown
 
 
 def _beyond(row: AlarmRow, quantity: Quantity, value: float) -> bool:
-    """Whether a value raises the alarm; the limit itself does not."""
+    """Whether a value raises the alarm; a value equal to the limit does not."""
     if row.outside:
         return not quantity.within(value)
     margin = 1e-6

@@ -1,7 +1,7 @@
-"""What the acting commands do to the ship: power, settings, self-tests, radio, time, questions.
+"""The commands that act on the ship: power, settings, self-tests, radio, time, questions.
 
-Each returns an `Action`: the state as the command leaves it, the ship's time that it takes, and what the
-console says when that time has passed. A command that cannot be done raises `Refused`.
+Each returns an `Action`: the state after the command, the ship's time that it takes, and a function that
+returns the console's lines once that time has passed. A command that cannot be done raises `Refused`.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ AGREEMENT = {
     "TEMP": 0.5,
     "HUMIDITY": 5.0,
 }  # how far twin sensors may differ
-ALWAYS_ACCEPTED = ("BUS", "BREAKER")  # relays that need no power from what they switch
+ALWAYS_ACCEPTED = ("BUS", "BREAKER")  # settings that an OFFLINE part or controller accepts, too: relays
 
 
 class Refused(Exception):
-    """A command that was not carried out; it may have cost time, and may have left a trace in `state`."""
+    """A command that was not carried out; it may cost `minutes`, and change the ship to `state`."""
 
     def __init__(
         self, code: str, text: str, *, minutes: float = 0.0, state: ShipState | None = None, heard: str = ""
@@ -48,17 +48,17 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """The effect of a command; `question` is for the assistant."""
+    """The effect of a command; a `question`, if any, is for the assistant."""
 
     state: ShipState
     minutes: float
-    report: Callable[[ShipState], list[str]]
-    wakes: bool = False
+    report: Callable[[ShipState], list[str]]  # from the state after the minutes, the lines to print
+    wakes: bool = False  # a new warning ends the minutes early
     question: str = ""
 
 
 def power(ship: Ship, state: ShipState, ident: str, *, on: bool) -> Action:
-    """Close or open a power switch."""
+    """Close or open a power switch. Raises Refused if the part is dead and should be switched on."""
     after = state.copy()
     after.switches[ident] = on
     minutes = ship.commands["power on" if on else "power off"].minutes
@@ -79,7 +79,7 @@ def _now(ship: Ship, state: ShipState, ident: str) -> str:
 
 
 def change(ship: Ship, state: ShipState, ident: str, key: str, value: str) -> Action:
-    """Change a setting; refusals are checked in the manual's order."""
+    """Change a setting. Raises Refused for the first obstacle, in the order of the manual."""
     minutes = ship.commands["set"].minutes
     dark = offline(ship, state)
     if ident in dark and key not in ALWAYS_ACCEPTED:
@@ -98,7 +98,7 @@ def change(ship: Ship, state: ShipState, ident: str, key: str, value: str) -> Ac
 
 
 def _set_now(ship: Ship, state: ShipState, ident: str, key: str, value: str) -> str:
-    """Report the setting after the command: a breaker may have opened again."""
+    """Return a line with the present value, which may differ from `value`: a breaker may open again."""
     now = state.setting(ident, key)
     unit = ship.settings_of(ident)[key].unit
     words = f"{ident} {key} is now {now} {unit}".rstrip()
@@ -124,13 +124,13 @@ def _side_effects(before: ShipState, after: ShipState, ident: str, key: str, val
 
 
 def test(ship: Ship, state: ShipState, ident: str) -> Action:
-    """Run a self-test; it reports the state at its end."""
+    """Run a self-test of a part or a controller; its report is about the state when it ends."""
     minutes = ship.commands["self-test"].minutes
     return Action(state, minutes, lambda now: self_test(ship, now, ident))
 
 
 def transmit(ship: Ship, state: ShipState, radio: str, key: str) -> Action:
-    """Send a message."""
+    """Send a message by radio. Raises Refused if the call with this key does not get through."""
     after = _called(ship, state, radio, key, "transmit")
     answered = radios.send(ship, after, radio)
     minutes = ship.commands["transmit"].minutes
@@ -140,14 +140,14 @@ def transmit(ship: Ship, state: ShipState, radio: str, key: str) -> Action:
 
 
 def receive(ship: Ship, state: ShipState, radio: str, key: str) -> Action:
-    """Fetch the newest message."""
+    """Report a radio's newest message. Raises Refused if the call with this key does not get through."""
     after = _called(ship, state, radio, key, "receive")
     message = radios.fetch(after, radio)
     return Action(after, ship.commands["receive"].minutes, lambda _: [message])
 
 
 def _called(ship: Ship, state: ShipState, radio: str, key: str, command: str) -> ShipState:
-    """Return a copy of the state after a successful call. Raises Refused for any other."""
+    """Return a copy of the state if a radio call with this key gets through. Raises Refused if not."""
     if radio in offline(ship, state):
         raise Refused("E-06", f"{radio} is OFFLINE and cannot send")
     after = state.copy()
@@ -167,7 +167,7 @@ def wait(state: ShipState, minutes: float) -> Action:
 
 
 def ask(ship: Ship, state: ShipState, question: str) -> Action:
-    """A question to the assistant, if its computer runs."""
+    """Ask the assistant a question. Raises Refused (E-10) if its computer does not run."""
     if why := why_athena_is_silent(ship, state):
         raise Refused("E-10", why)
     return Action(state, 0.0, lambda _: [], question=question)
@@ -191,7 +191,7 @@ def why_athena_is_silent(ship: Ship, state: ShipState) -> str:
 
 
 def self_test(ship: Ship, state: ShipState, ident: str) -> list[str]:
-    """Return the lines of a self-test; a part has one line."""
+    """Return the lines of a self-test: one for a part, one for each finding for a controller."""
     answers = (
         _controller(ship, state, ident)
         if ident in ship.controllers
@@ -201,7 +201,7 @@ def self_test(ship: Ship, state: ShipState, ident: str) -> list[str]:
 
 
 def _findings(ship: Ship, state: ShipState, part: Part) -> Iterator[tuple[str, str]]:
-    """Yield the findings of a part's self-test, the most telling first."""
+    """Yield (code, text) of each finding of a part's self-test, the most important first."""
     dark = offline(ship, state)
     fault = state.fault(part.id)
     if part.id in dark:
@@ -245,7 +245,7 @@ def _limits(state: ShipState, part: Part, key: str) -> str:
 def _disagreement(
     ship: Ship, state: ShipState, part: Part, dark: frozenset[str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield F-61 for a drifted sensor if its twin runs and shows the difference."""
+    """Yield F-61 for each quantity of a drifting sensor that differs from its twin's, if the twin runs."""
     twins = [part.backup_of] if part.backup_of else list(ship.backups_of(part.id))
     if state.fault(part.id) != "drift" or not twins or twins[0] in dark:
         return
@@ -256,7 +256,7 @@ def _disagreement(
 
 
 def _controller(ship: Ship, state: ShipState, ident: str) -> list[tuple[str, str]]:
-    """Return every reason why a controller is not NOMINAL."""
+    """Return (code, text) of every reason why a controller is not NOMINAL, or F-00 if it is."""
     controller, found, dark = ship.controllers[ident], statuses(ship, state), offline(ship, state)
     if ident in dark:
         off = not state.switches[ident]

@@ -6,10 +6,10 @@ STO-LKR-1 LOCK is OPEN                  a setting
 STO-LKR-1 CARTRIDGES is 1 or more       a quantity; "or less" likewise
 CABIN PPCO2 is 0.70 or less             the cabin itself, whatever the sensors show
 ELAPSED is 240 or more                  minutes since the player took over
-IDLE is 2 or less                       backups that are powered and not selected
-EVENT answered COM-SBT-1                something that happened
-TYPED self-test EPS-BUS-A               the beginning of a line that the player has entered
-... and ...                             both of two conditions
+IDLE is 2 or less                       number of backups that are powered and not selected
+EVENT answered COM-SBT-1                an event that has happened
+TYPED self-test EPS-BUS-A               the player has typed a line that begins like this
+... and ...                             all of several conditions
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Condition = Callable[[Situation], bool]
 
 
 def parse(text: str, ship: Ship) -> Condition:
-    """Parse a condition. Raises ValueError for anything else."""
+    """Parse a condition into a function that tests a `Situation`. Raises ValueError for any other text."""
     if " and " in text:
         both = [parse(one, ship) for one in text.split(" and ")]
         return lambda now: all(condition(now) for condition in both)
@@ -74,7 +74,7 @@ def parse(text: str, ship: Ship) -> Condition:
 
 
 def idle_backups(ship: Ship, state: ShipState) -> list[str]:
-    """Backups that are switched on although no controller has selected them."""
+    """Return the ids of backups that are switched on and in no slot, without those of `ALWAYS_ON`."""
     powered = (p.id for p in ship.parts.values() if p.role == "backup" and state.switches[p.id])
     rests = set(powered) - set(ALWAYS_ON)
     return [

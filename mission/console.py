@@ -1,4 +1,4 @@
-"""The console: a line becomes an action on the ship, or a refusal that names the nearest valid word."""
+"""The console: parses a line into an action on the ship, or refuses it and names the nearest valid word."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ DURATION = re.compile(
 LONGEST_WAIT_H = 48.0
 HELP = {
     "list systems": "every system with its status, inner systems indented",
-    "list parts": "parts with name, role and status, as filters say",
+    "list parts": "parts that match filters: name, role, status",
     "show": "everything about a part or a controller",
     "power on": "closes the power switch of a part or a controller",
     "power off": "opens the power switch of a part or a controller",
     "set": "changes a setting, also a controller's slots or BUS",
-    "self-test": "a part tests itself: a code from F-00 to F-71",
+    "self-test": "a part or controller tests itself: F-00 to F-71",
     "telemetry": "quantities of a part with nominal value and limits",
     "alarms": "the alarms that are active now",
     "alarms log": "all alarms of the last day",
@@ -38,17 +38,17 @@ HELP = {
     "help": "all commands, or one of them",
     "ask": "a question to Athena, who answers from the manuals",
 }
-ASIDE = {"hint": "the next hint to what is not done yet", "quit": "leaves the level; the game is saved"}
-"""The game's own commands, which are not the ship's."""
+ASIDE = {"hint": "the next hint about something not done yet", "quit": "leaves the level; the game is saved"}
+"""Commands of the game, not of the ship, with their help texts."""
 LEAVE = ("quit", "exit")
 DURATIONS = ("5m", "10m", "30m", "90m", "1h", "2h")
 
-LIKE_COMMAND = 0.7  # least similarity of the words of a line to a command
+LIKE_COMMAND = 0.7  # least similarity, 0..1, of typed words to a command for it to be suggested
 
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A command with its words; `rest` is the line after the command as it was typed."""
+    """A command with its arguments: as `words`, and as `rest`, one text with single spaces."""
 
     command: CommandRow
     words: tuple[str, ...]
@@ -59,7 +59,7 @@ Handler = Callable[[Ship, ShipState, Parsed], Action]
 
 
 def parse(ship: Ship, line: str) -> Parsed:
-    """Parse a line's command. Raises Refused with E-01 for an unknown one."""
+    """Split a line into its command and arguments. Raises Refused with E-01 for an unknown command."""
     text = " ".join(line.split())
     for name in sorted(ship.commands, key=len, reverse=True):
         if f"{text} ".lower().startswith(f"{name} "):
@@ -69,7 +69,7 @@ def parse(ship: Ship, line: str) -> Parsed:
 
 
 def _near_command(ship: Ship, text: str) -> str:
-    """Return ` Did you mean X?` for a command like the first two words, or like the first; else a hint."""
+    """Return ` Did you mean X?` for a command like the first one or two words, else advice to type help."""
     for count in (2, 1):
         known = [name for name in (*ship.commands, *ASIDE) if len(name.split()) == count]
         if found := get_close_matches(" ".join(text.split()[:count]), known, n=1, cutoff=LIKE_COMMAND):
@@ -78,13 +78,13 @@ def _near_command(ship: Ship, text: str) -> str:
 
 
 def act(ship: Ship, state: ShipState, line: str) -> Action:
-    """Return the action of a line. Raises Refused if it cannot be done; the game answers questions."""
+    """Return the action of a line; `mission/game.py` carries it out. Raises Refused if it cannot be done."""
     parsed = parse(ship, line)
     return _HANDLERS[parsed.command.name](ship, state, parsed)
 
 
 def nearest(word: str, options: Iterable[str], otherwise: str = "") -> str:
-    """Return ` Did you mean X?`, or the other advice if no option is near."""
+    """Return ` Did you mean X?`, or `otherwise` after a space if no option is similar."""
     known = {option.upper(): option for option in options}
     found = get_close_matches(word.upper(), known, n=1, cutoff=0.5)
     advice = f"Did you mean {known[found[0]]}?" if found else otherwise
@@ -95,7 +95,7 @@ def nearest(word: str, options: Iterable[str], otherwise: str = "") -> str:
 
 
 def _words(parsed: Parsed, least: int, most: int) -> tuple[str, ...]:
-    """Return the command's words. Raises Refused for too few or too many."""
+    """Return the command's arguments. Raises Refused if there are too few or too many."""
     if len(parsed.words) > most:
         extra = " ".join(parsed.words[most:])
         raise Refused("E-04", f"'{extra}' is too much. Syntax: {parsed.command.syntax}")
@@ -107,13 +107,13 @@ def _words(parsed: Parsed, least: int, most: int) -> tuple[str, ...]:
 
 
 def _id(ship: Ship, word: str, options: Iterable[str] | None = None) -> str:
-    """The id of a part or a controller; a system's id stands for its controller."""
+    """Return a typed id in upper case; a system's becomes its controller's. Raises Refused if unknown."""
     ident = word.upper()
     known = ship.ids if options is None else tuple(options)
     if options is None and ident in ship.systems:
         return ship.systems[ident].controller
     if ident not in known:
-        controller, _, slot = ident.partition(".")  # as alarms write it
+        controller, _, slot = ident.partition(".")  # alarms write CONTROLLER.SLOT
         if slot and controller in ship.controllers:
             raise Refused(
                 "E-02", f"{slot} is a slot of {controller}. show {controller} names the part in it."
@@ -142,7 +142,7 @@ def _value(setting: Setting, word: str) -> str:
 
 
 def duration_min(word: str) -> float | None:
-    """Return the minutes of `30m`, `2h`, `1h30m` or `90`, None for anything else."""
+    """Return the minutes of `30m`, `2h`, `1h30m` or `90`; None for other words, 0 or over 48 hours."""
     match = DURATION.fullmatch(word)
     hours, minutes = (float((part or "0").replace(",", ".")) for part in match.groups()) if match else (0, 0)
     minutes += 60 * hours
@@ -160,7 +160,7 @@ def filter_values(ship: Ship, name: str) -> tuple[str, ...]:
 
 
 def _filters(ship: Ship, words: tuple[str, ...]) -> dict[str, str]:
-    """Filters of `list parts`; a kind may have two words."""
+    """Return the filters of `list parts` by name; a kind may have two words. Raises Refused."""
     filters: dict[str, str] = {}
     for group in re.findall(r"(\S+)((?: (?!--)\S+)*)", " ".join(words)):
         name, value = group[0].lower(), group[1].strip()
@@ -183,7 +183,7 @@ def _look(state: ShipState, lines: list[str]) -> Action:
 
 
 def _looking(view: Callable[[Ship, ShipState], list[str]]) -> Handler:
-    """A command without arguments that shows something."""
+    """Return the handler of a command without arguments that shows a view."""
 
     def handler(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
         _words(parsed, 0, 0)
@@ -193,7 +193,7 @@ def _looking(view: Callable[[Ship, ShipState], list[str]]) -> Handler:
 
 
 def _on_id(carry_out: Callable[[Ship, ShipState, str], Action]) -> Handler:
-    """A command whose one argument is an id."""
+    """Return the handler of a command whose one argument is an id."""
 
     def handler(ship: Ship, state: ShipState, parsed: Parsed) -> Action:
         return carry_out(ship, state, _id(ship, _words(parsed, 1, 1)[0]))
@@ -295,14 +295,14 @@ _HANDLERS: dict[str, Handler] = {
 
 
 def complete(ship: Ship, line: str) -> list[str]:
-    """Return the completions of the line's last word; a space at the end starts a new word."""
+    """Return the words that complete the line's last word; after a space, all words that may follow."""
     *before, word = line.split(" ") if line else [""]
     before = [w for w in before if w]
     return [option for option in _options(ship, before) if option.lower().startswith(word.lower())]
 
 
 def _options(ship: Ship, before: Sequence[str]) -> Iterable[str]:
-    """Return all words that may follow."""
+    """Return all words that may follow those in `before`."""
     known = [name.split() for name in ship.commands]
     lowered = [word.lower() for word in before]
     following = [
@@ -339,7 +339,7 @@ def _arguments(ship: Ship, before: list[str]) -> Iterable[str]:
 
 
 def _setting_words(ship: Ship, ident: str, rest: list[str]) -> Iterable[str]:
-    """Return the keys of an id, then the values of a key; radio keys stay secret."""
+    """Return the setting keys of an id or, after a key, its values; the keys of radios stay secret."""
     settings = ship.settings_of(ident)
     match rest:
         case []:

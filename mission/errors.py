@@ -1,10 +1,10 @@
-"""The error that the simulator raises on purpose; the console answers typing errors itself."""
+"""The error for unknown levels and unusable files; refused commands raise `mission.commands.Refused`."""
 
 from __future__ import annotations
 
 
 class MissionError(Exception):
-    """No such level, or a file that cannot be read or written; the text can be shown to a player."""
+    """An unknown level, or a file that cannot be used; `problem` and `fix` can be shown to a player."""
 
     def __init__(self, problem: str, fix: str) -> None:
         super().__init__(f"{problem} {fix}")

@@ -1,4 +1,4 @@
-"""Everything else that changes: water, guidance, radio, propulsion, memory, storage."""
+"""The other systems in a time step: water, guidance, radio, propulsion, memory, storage."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ STARS_IN_ICE, ICE_MIN = 2.0, 30.0
 WASTE_FILL, WASTE_FILL_WITHOUT_PROCESSOR, WASTE_VENT, WASTE_LEFT = 0.3, 1.0, 30.0, 5.0  # % per hour; %
 SPENT_COLUMN, DAMAGED_PATH = 85.0, 60.0
 WORN_DRIFT = 0.3
-POINTING_OFFSET = 0.2  # degrees that the dish misses besides the attitude error
+POINTING_OFFSET = 0.2  # degrees of pointing error in addition to the attitude error
 RIGHT_AZIMUTH = 118.0
 NO_SIGNAL, POOR_SIGNAL = -140.0, -128.0
-HOLD_H = 2.0  # hours for which the antenna follows without thrusters
+HOLD_H = 2.0  # hours for which the antenna stays on target without thrusters
 WARMEST_FREEZER = 22.0
 
 
@@ -34,7 +34,7 @@ def water(s: TimeStep) -> None:
 
 
 def _spent(s: TimeStep, part: str) -> bool:
-    """Whether a part is spent at its present setting."""
+    """Whether a part has the fault `spent`, at the setting that it has now."""
     fault = s.state.faults.get(part)
     return fault is not None and fault.kind == "spent" and s.setting(part, fault.key) == fault.value
 
@@ -56,7 +56,7 @@ def guidance(s: TimeStep) -> None:
 
 
 def radio(s: TimeStep) -> None:
-    """Update pointing, signal and lock of the radios."""
+    """Update the antenna's pointing error, and the signal and lock of the transponders."""
     ring = s.chosen("PRP-CTRL.RCS_RING")
     held = s.on(ring) and s.setting(ring, "MODE") == "AUTO"
     s.state.tumbling_h = 0.0 if held else s.state.tumbling_h + s.hours

@@ -24,7 +24,7 @@ SHIP_CHECKSUM = crc32(SHIP_FILE.read_bytes())
 MINUTE = 1.0
 LONGEST_DARK_MIN = 10.0  # without any main bus
 Ask: TypeAlias = "Callable[[Game, str], str]"
-"""The assistant: a game and a question in, the answer out."""
+"""The assistant: a function of a game and a question that returns the answer's text."""
 
 
 class Outcome(StrEnum):
@@ -37,17 +37,17 @@ class Outcome(StrEnum):
 
 @dataclass(slots=True)
 class Game:
-    """A level in play. `run` is the console; all fields are saved."""
+    """A level in play. `run` executes a line of the console; all fields are saved."""
 
     level_id: str
     state: ShipState
-    ship_checksum: int = SHIP_CHECKSUM  # a game of another list of the ship cannot be continued
+    ship_checksum: int = SHIP_CHECKSUM  # a game saved with another ship.toml cannot be continued
     outcome: Outcome = Outcome.RUNNING
-    held_min: float = 0.0
+    held_min: float = 0.0  # minutes for which all conditions of success have been met
     hints_given: list[int] = field(default_factory=list)  # indexes of the level's hints
-    reason: str = ""
-    transcript: list[str] = field(default_factory=list)
-    history: list[str] = field(default_factory=list)
+    reason: str = ""  # why the level is lost
+    transcript: list[str] = field(default_factory=list)  # the console's lines, with what was typed
+    history: list[str] = field(default_factory=list)  # only the typed lines
     conversation_id: str = ""  # of the questions to the assistant
 
     @classmethod
@@ -69,9 +69,9 @@ class Game:
     # -------------------------------------------------------------------------------------------- playing
 
     def run(self, line: str, *, ask: Ask | None = None) -> list[str]:
-        """Run a line (a command of the ship, or `hint`) and return the console's lines.
+        """Run a typed line (a command of the ship, or `hint`), and return the lines to print.
 
-        `ask` answers a question to the assistant.
+        `ask` answers questions to the assistant; without it they get the error E-10.
         """
         word, _, rest = line.strip().lower().partition(" ")
         if not word:
@@ -120,7 +120,7 @@ class Game:
         return [said, *heard, *log_lines(self.ship, self.state.log[known:])]
 
     def let_pass(self, minutes: float, *, wakes: bool = False) -> None:
-        """Let time pass minute by minute; alarms go into the log, and with `wakes` a new warning ends it."""
+        """Advance by `minutes` and log alarms; stop if the game ends or, with `wakes`, at a new warning."""
         left = minutes
         while left > 1e-6 and self.outcome is Outcome.RUNNING:
             span = min(MINUTE, left)
@@ -136,7 +136,7 @@ class Game:
                 break
 
     def _happen(self, before_min: float) -> None:
-        """Apply the events whose time has come since `before_min`."""
+        """Apply the events that are due after `before_min`, up to now."""
         for event in self.level.events:
             if before_min < event.at_min <= self.elapsed_min:
                 apply(event, self.state)
@@ -156,7 +156,7 @@ class Game:
             self.outcome = Outcome.WON
 
     def _standing(self) -> list[str]:
-        """Return lines about the end of the level, or about the goals still open on a green board."""
+        """Return lines about the game: its end, dead buses, minutes still to last, or open goals; else []."""
         if self.outcome is Outcome.WON:
             return ["CRISIS AVERTED", *self.level.story_won.splitlines()]
         if self.outcome is Outcome.LOST:
@@ -174,14 +174,14 @@ class Game:
         return []
 
     def _open(self) -> list[str]:
-        """Return the goals still open although no alarm is left; [] while one is, or a condition fails."""
+        """Return the texts of unmet goals; [] while an alarm is active or another condition is not met."""
         now = Situation(self.ship, self.state, self.elapsed_min)
         if self.alarms() or not all(condition(now) for condition in self.level.success):
             return []
         return list(dict.fromkeys(goal.open for goal in self.level.goals if not goal.when(now)))
 
     def hint(self) -> str | None:
-        """Return the next hint about something not done yet, None after the last."""
+        """Return the next hint about something not done yet, and count it as given; None if there is none."""
         left = self.hints_left
         if not left:
             return None
@@ -190,7 +190,7 @@ class Game:
 
     @property
     def hints_left(self) -> list[int]:
-        """The indexes of the hints that were not given and are about something not done yet."""
+        """The indexes of the hints after the last given one that are about something not done yet."""
         first = self.hints_given[-1] + 1 if self.hints_given else 0
         now = Situation(self.ship, self.state, self.elapsed_min, self.history)
         hints = enumerate(self.level.hints)
@@ -214,13 +214,13 @@ class Game:
         return clock(self.state.minute)
 
     def alarms(self) -> list[Alarm]:
-        """The active alarms, warnings first."""
+        """Return the active alarms, warnings first."""
         return active_alarms(self.ship, self.state)
 
 
 @lru_cache(maxsize=64)
 def _beginning(level: str) -> ShipState:
-    """Return the state in which the player takes over; copy it before you change it."""
+    """Return the state in which the player takes over; it is cached: copy it before you change it."""
     found = level_of(level)
     first = min(0.0, *(event.at_min for event in found.events))
     state = sound_state(the_ship(), minute=found.start_minute + first)

@@ -15,7 +15,7 @@ from mission.errors import MissionError
 from mission.game import SHIP_CHECKSUM, Game, Outcome
 
 BestTimes = Mapping[str, int]
-"""Seconds of the best game, by level; levels that were never won are missing."""
+"""Seconds of ship's time of the fastest win, by level id; levels that were never won are missing."""
 
 T = TypeVar("T")
 ANEW = "Start the level again."
@@ -25,40 +25,40 @@ _BEST_TIMES = TypeAdapter(Mapping[str, NonNegativeInt])
 
 @dataclass(frozen=True, slots=True)
 class Games:
-    """The saved games of a folder; the page and `athena mission` share it."""
+    """The saved games in a folder, which the web page and `athena mission` share."""
 
     folder: Path
 
     def load(self, level: str) -> Game | None:
-        """Return the saved game of a level, None without one. Raises MissionError for an unusable file."""
+        """Return a level's saved game, None if there is none. Raises MissionError for an unusable file."""
         path = self._path(level)
         if not path.exists():
             return None
         game = _read(path, _GAME, "saved game", fix=ANEW)
         if game.level_id != level:
-            raise MissionError(f"The saved game '{path.name}' is of the level '{game.level_id}'.", ANEW)
+            raise MissionError(f"The saved game '{path.name}' belongs to the level '{game.level_id}'.", ANEW)
         if game.ship_checksum != SHIP_CHECKSUM:
-            raise MissionError(f"The saved game '{path.name}' is of another ship.", ANEW)
+            raise MissionError(f"The saved game '{path.name}' belongs to another ship.", ANEW)
         return game
 
     def save(self, game: Game) -> None:
-        """Save a game, and its time if it is won; a crash leaves the old file or the new one."""
+        """Save a game atomically, and its time if it is won. Raises MissionError if it cannot be written."""
         write_atomically(self._path(game.level_id), _GAME.dump_json(game))
         self.record_win(game)
 
     def record_win(self, game: Game) -> None:
-        """Add a won game to the best times, if it is the first of its level or the fastest."""
+        """Record the time of a won game if it is the level's first or fastest win. Raises MissionError."""
         if game.outcome is Outcome.WON:
             best, level = self.progress(), game.level_id
             best = {**best, level: min(game.elapsed_seconds, best.get(level, game.elapsed_seconds))}
             write_atomically(self._progress, _BEST_TIMES.dump_json(best, indent=1))
 
     def discard(self, level: str) -> None:
-        """Delete a level's game; its conversation stays among the others."""
+        """Delete a level's saved game, if any; its conversation with the assistant is kept."""
         self._path(level).unlink(missing_ok=True)
 
     def progress(self) -> BestTimes:
-        """Return the best times, none without a file. Raises MissionError for a damaged file."""
+        """Return the best times, {} if there is no file. Raises MissionError for an unreadable file."""
         if not self._progress.exists():
             return {}
         return _read(self._progress, _BEST_TIMES, "best times", fix="Delete the file.")
@@ -72,7 +72,7 @@ class Games:
 
 
 def _read(path: Path, adapter: TypeAdapter[T], what: str, *, fix: str) -> T:
-    """Return the content of a file. Raises MissionError for a damaged file."""
+    """Return the parsed content of a file. Raises MissionError if it is unreadable or damaged."""
     try:
         return adapter.validate_json(path.read_bytes())
     except OSError as error:
@@ -84,7 +84,7 @@ def _read(path: Path, adapter: TypeAdapter[T], what: str, *, fix: str) -> T:
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all, and create its folder; raise MissionError."""
+    """Write a file atomically, and create its folder. Raises MissionError if it cannot be written."""
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -9,12 +9,12 @@ from mission.step import TimeStep, heated, share_of
 ENOUGH_COOLANT, ENOUGH_AIR = 3.6, 4.0  # the lower limits of FLOW, L/min and m³/min
 NORMAL_CABIN, NORMAL_COMPUTER, NORMAL_STACK, NORMAL_COOLANT = 22.0, 48.0, 78.0, 12.0
 WARM_COOLANT = 20.0
-COLD_PART_TAU_H = 2.0  # a computer or a stack that is off
+COLD_PART_TAU_H = 2.0  # time constant of a computer or fuel cell that is off
 VAPOUR_KPA = 100.0  # inlet pressure at which a pump moves nothing
 
 
 def pumps(s: TimeStep) -> None:
-    """Update the coolant pumps' flow; an open punctured radiator loses coolant."""
+    """Update the pumps' flow and inlet pressure; a leaking radiator loses coolant if selected and open."""
     for panel in s.parts("ECS-RAD-"):
         fault, feeds = s.state.faults.get(panel), s.chosen("THM-CTRL.HEAT_SINK") == panel
         if fault and fault.kind == "leak" and s.setting(panel, "ISOLATION") == "OPEN" and feeds:
@@ -26,13 +26,13 @@ def pumps(s: TimeStep) -> None:
 
 
 def coolant_share(s: TimeStep, controller: str) -> float:
-    """Return the share of its coolant that a controller's branch gets, 0..1."""
+    """Return a controller's coolant flow as a share of the flow that it needs, 0..1; 0 if its pump is off."""
     pump = s.chosen(f"{controller}.COOLANT_PUMP")
     return share_of(s.get(pump, "FLOW"), ENOUGH_COOLANT) if s.on(pump) else 0.0
 
 
 def panels(s: TimeStep) -> None:
-    """Update the panel temperatures and the evaporator's feed."""
+    """Update the radiator panels' temperatures, and the evaporator's feed and use of water."""
     for panel in s.parts("ECS-RAD-"):
         is_open = s.setting(panel, "ISOLATION") == "OPEN"
         s.move(panel, "PANEL_TEMP", s.nominal(panel, "PANEL_TEMP") if is_open else -85.0, 130.0)
@@ -70,7 +70,7 @@ def coolant(s: TimeStep) -> None:
 
 
 def _excess(s: TimeStep) -> float:
-    """Return the degrees by which too warm coolant warms everything that it cools."""
+    """Return how many °C the coolant is too warm, at least 0; all that it cools gets this much warmer."""
     return max(0.0, s.get("ECS-CLV-1", "COOLANT_TEMP") - WARM_COOLANT)
 
 

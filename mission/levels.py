@@ -23,7 +23,7 @@ LEVELS_FOLDER = Path(__file__).parent / "levels"
 
 
 class EventRow(FileRow):
-    """A change aboard at a time; minutes before the player takes over are negative."""
+    """Changes of the ship's state, `at_min` minutes after the player takes over; negative: before."""
 
     at_min: float
     switch: dict[str, Literal["on", "off"]] = Field(default_factory=dict)
@@ -31,7 +31,7 @@ class EventRow(FileRow):
     quantity: dict[str, dict[str, float]] = Field(default_factory=dict)
     cabin: dict[str, float] = Field(default_factory=dict)
     fault: dict[str, Fault] = Field(default_factory=dict)
-    warm: tuple[str, ...] = ()
+    warm: tuple[str, ...] = ()  # parts whose warm-up is over
 
 
 _minute = attrgetter("at_min")
@@ -40,28 +40,28 @@ Story = Annotated[str, StringConstraints(strip_whitespace=True)]
 
 
 class Failure(FileRow):
-    """A condition that loses the level, and why."""
+    """A condition that loses the level, and the reason to show."""
 
     when: Parsed
     because: str
 
 
 class Goal(FileRow):
-    """A condition that no status or alarm shows, and the text while it is open."""
+    """A condition of success that no status or alarm shows, and the text to show until it is met."""
 
     when: Parsed
     open: str
 
 
 class Hint(FileRow):
-    """A hint, and the conditions of which each alone makes it needless."""
+    """A hint, which is skipped if any one of the conditions in `done` is met."""
 
     text: str
     done: tuple[Parsed, ...] = ()
 
 
 class Level(FileRow):
-    """A level that can be played."""
+    """A level of the game, as its TOML file describes it."""
 
     id: str
     number: int
@@ -76,33 +76,33 @@ class Level(FileRow):
     events: Annotated[tuple[EventRow, ...], AfterValidator(lambda rows: (*sorted(rows, key=_minute),))]
     success: tuple[Parsed, ...]
     goals: tuple[Goal, ...] = Field(default=(), alias="goal")
-    hold_min: float
+    hold_min: float  # minutes for which success must last
     failures: tuple[Failure, ...] = Field(alias="failure")
     hints: tuple[Hint, ...] = ()
-    questions: tuple[str, ...]
+    questions: tuple[str, ...]  # for the assistant; used by tests
 
     @property
     def par_seconds(self) -> int:
-        """Ship's seconds that a good player takes."""
+        """The seconds of ship's time that a good player takes."""
         return round(self.par_min * 60)
 
     @property
     def start_minute(self) -> float:
-        """Ship's minute of the day in which the player takes over."""
+        """The minute after midnight at which the player takes over."""
         hours, minutes = map(int, self.start_at.split(":"))
         return hours * 60 + minutes
 
 
 @cache
 def all_levels() -> Mapping[str, Level]:
-    """The levels that come with the package, by id, in the order of their numbers."""
+    """Return the levels that come with the package, by id, in the order of their numbers."""
     files = (tomllib.loads(path.read_text(encoding="utf-8")) for path in LEVELS_FOLDER.glob("*.toml"))
     levels = [Level.model_validate(rows, context=the_ship()) for rows in files]
     return {level.id: level for level in sorted(levels, key=lambda level: level.number)}
 
 
 def level_of(name: str) -> Level:
-    """Return a level by id or number. Raises MissionError with the nearest id."""
+    """Return the level with an id or number. Raises MissionError, with the nearest id, if there is none."""
     levels = all_levels()
     by_number = {str(level.number): level for level in levels.values()}
     found = levels.get(name.lower()) or by_number.get(name)
@@ -114,7 +114,7 @@ def level_of(name: str) -> Level:
 
 
 def apply(event: EventRow, state: ShipState) -> None:
-    """Apply an event to the state."""
+    """Make the changes of an event in the state, in place."""
     for ident, position in event.switch.items():
         state.switches[ident] = position == "on"
     for ident, settings in event.set.items():

@@ -10,17 +10,17 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 Number = int | float
-TOLERANCE = 1e-6  # limits are inclusive, and sums of steps are not exact
+TOLERANCE = 1e-6  # limits are inclusive, but summing many steps adds rounding errors
 BUSES: Mapping[str, str] = {"A": "EPS-BUS-A", "B": "EPS-BUS-B"}
 
 
 def decimals(*numbers: Number) -> int:
-    """Return the most decimals that the numbers are written with: `21.0` has one, `2300` none."""
+    """Return the largest number of decimals among the numbers: `21.0` has 1, the integer `2300` has 0."""
     return max(len(repr(n).partition(".")[2]) if isinstance(n, float) else 0 for n in numbers)
 
 
 def keyed(column: str) -> BeforeValidator:
-    """Return a validator that turns the rows of a file into a mapping by one of their columns."""
+    """Return a validator that turns a list of rows into a mapping, keyed by the value of `column`."""
     return BeforeValidator(lambda rows: {row[column]: row for row in rows})
 
 
@@ -31,20 +31,20 @@ class FileRow(BaseModel):
 
 
 class Setting(FileRow):
-    """A setting: allowed words, a range of numbers, or a pattern; values are as the console shows them."""
+    """A setting that allows listed words, a range of numbers, or texts that match a pattern."""
 
     key: str
-    default: Annotated[str, BeforeValidator(str)]
+    default: Annotated[str, BeforeValidator(str)]  # this and all values are as the console shows them
     values: tuple[str, ...] = ()
     min: Number | None = None
     max: Number | None = None
     unit: str = ""
     pattern: str = ""
-    hinders: tuple[str, ...] = ()
-    works: tuple[Number, Number] | None = None
+    hinders: tuple[str, ...] = ()  # values that keep the part from its normal work
+    works: tuple[Number, Number] | None = None  # the range of numbers for normal work
 
     def accept(self, text: str) -> str | None:
-        """Return the value as the console shows it, None if it is not allowed."""
+        """Return a typed text in the form that the console shows, None if the value is not allowed."""
         if self.values:
             return text.upper() if text.upper() in self.values else None
         if self.pattern:
@@ -63,7 +63,7 @@ class Setting(FileRow):
         return text if float(text) == number else f"{number:g}"
 
     def allowed(self) -> str:
-        """Return the allowed values, in words."""
+        """Describe the allowed values for an error message, for instance `0 to 100 %`."""
         if self.values:
             return ", ".join(self.values)
         if self.pattern:
@@ -78,18 +78,18 @@ class Setting(FileRow):
 
 
 class Quantity(FileRow):
-    """A quantity of telemetry with its limits, both included."""
+    """A telemetry quantity with its unit, nominal value and limits `min` and `max`, both included."""
 
     key: str
     unit: str
     nominal: Number
     min: Number
     max: Number
-    environment: bool = False
+    environment: bool = False  # it measures the cabin, not the part
 
     @cached_property
     def places(self) -> int:
-        """The decimals with which values are shown."""
+        """The number of decimals to show: the most that the nominal value or a limit has."""
         return decimals(self.nominal, self.min, self.max)
 
     def within(self, value: float) -> bool:
@@ -97,12 +97,12 @@ class Quantity(FileRow):
         return self.min - TOLERANCE <= value <= self.max + TOLERANCE
 
     def shown(self, value: float) -> str:
-        """A value with the decimals of the limits; never a negative zero."""
+        """Format a value with `places` decimals, without a minus sign if it rounds to zero."""
         return f"{value:.{self.places}f}" if round(value, self.places) else f"{0:.{self.places}f}"
 
 
 class Part(FileRow):
-    """A part of a system, with everything that `like` gives it."""
+    """A part of a system, including the fields that it inherits from the part named in `like`."""
 
     id: str
     name: str
@@ -124,7 +124,7 @@ class Part(FileRow):
 
     @cached_property
     def own(self) -> tuple[Quantity, ...]:
-        """Its quantities without those of the cabin."""
+        """The quantities of the part itself, without those that measure the cabin."""
         return tuple(quantity for quantity in self.telemetry.values() if not quantity.environment)
 
     @property
@@ -139,7 +139,7 @@ class Part(FileRow):
 
 
 class Slot(FileRow):
-    """A setting of a controller whose value is a part id."""
+    """A controller's setting that selects a part: its value is one of the ids in `parts`."""
 
     key: str
     parts: tuple[str, ...]
@@ -147,7 +147,7 @@ class Slot(FileRow):
 
 
 class Controller(FileRow):
-    """A controller and what it uses; its slots and its BUS are settings."""
+    """A controller, with the parts and controllers that it uses and the cabin quantities that it watches."""
 
     id: str
     name: str
@@ -162,6 +162,6 @@ class Controller(FileRow):
 
     @cached_property
     def settings(self) -> Mapping[str, Setting]:
-        """The slots and the BUS."""
+        """The slots and the BUS as settings, by key."""
         slots = {s.key: Setting(key=s.key, default=s.default, values=s.parts) for s in self.slots.values()}
         return {**slots, "BUS": Setting(key="BUS", default=self.bus, values=tuple(BUSES))}

@@ -1,7 +1,7 @@
-"""Time passes: pressures, temperatures, carbon dioxide, charge and propellant, in short steps.
+"""The passing of time: pressures, temperatures, carbon dioxide, charge and propellant, in short steps.
 
-Slow changes are exact solutions over a step, so that a coarse step agrees with a fine one; what happens at a
-moment (a warm-up that ends, a BAKE that is done) cuts a step short.
+Slow changes are computed exactly over a step, so that long steps agree with short ones. A step ends early
+when a warm-up or a timed MODE such as BAKE ends.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mission.status import offline
 from mission.step import TimeStep
 
 STEP_MIN = 1.0
-MOMENT = 1e-6  # minutes so short that they count as none
+MOMENT = 1e-6  # minutes; a remaining time no longer than this counts as 0
 PURGE_MIN, ALIGN_MIN = 10.0, 15.0
 STARS_TO_ALIGN = 4
 
@@ -46,7 +46,7 @@ STAGES: tuple[Callable[[TimeStep], None], ...] = (
 
 
 def pass_time(ship: Ship, state: ShipState, minutes: float, *, step: float = STEP_MIN) -> None:
-    """Let minutes pass, computed in steps of at most `step` minutes."""
+    """Advance `state` in place by `minutes` of ship's time, in steps of at most `step` minutes."""
     left = minutes
     while left > MOMENT:
         dark = offline(ship, state)
@@ -65,7 +65,7 @@ def _step(now: TimeStep, minutes: float) -> None:
 
 
 def _start_timers(ship: Ship, state: ShipState, dark: frozenset[str]) -> None:
-    """Start timers of modes that end by themselves; drop those whose mode was left or whose power is gone."""
+    """Start a timer for each powered, warm part in MODE BAKE, PURGE or ALIGN; delete all other timers."""
     lengths = {"BAKE": ship.physics["bed_bake"], "PURGE": PURGE_MIN, "ALIGN": ALIGN_MIN}
     for part, settings in state.settings.items():
         length = lengths.get(settings.get("MODE", ""))
@@ -76,7 +76,7 @@ def _start_timers(ship: Ship, state: ShipState, dark: frozenset[str]) -> None:
 
 
 def _moments(state: ShipState, dark: frozenset[str]) -> list[float]:
-    """Return the minutes until each warm-up or timer ends."""
+    """Return the minutes that are left of each running warm-up and timer."""
     warming = [left for part, left in state.warmups.items() if left > 0 and part not in dark]
     return [*warming, *state.timers.values()]
 
@@ -97,7 +97,7 @@ def _run_timers(s: TimeStep, minutes: float) -> None:
 
 
 def _finish(s: TimeStep, part: str) -> None:
-    """Apply the result of a MODE that ended by itself."""
+    """Apply the result of a part's timed MODE, and switch the part to its next MODE."""
     settings = s.state.settings[part]
     match settings["MODE"]:
         case "BAKE":

@@ -1,4 +1,4 @@
-"""Electrical power: bus loads and breakers, the fuel cell, the batteries, and what they use up."""
+"""Electrical power: buses and breakers, fuel cells with their gases and water, batteries, cryogenic tanks."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from mission.step import TimeStep, toward
 HEATER_OFF_SHARE = 0.25  # of a tank's power with HEATER OFF: it saves 30 of 40 W
 HYDROGEN_KG_PER_KWH, OXYGEN_KG_PER_KWH = 0.047, 0.37
 HYDROGEN_TANK_KG, OXYGEN_TANK_KG = 7.5, 58.0
-IDLE_CELL_W = 300.0  # a cell that runs without being selected
+IDLE_CELL_W = 300.0  # output of a fuel cell that runs and is not selected
 EMPTY_BATTERY_V, FULL_BATTERY_RISE_V = 25.0, 2.9
 
 
 def supply(s: TimeStep) -> None:
-    """Update loads, breakers, the fuel cell and the battery."""
+    """Update the buses, their breakers, the fuel cells, the batteries and the inverters."""
     for bus in BUSES.values():
         if s.on(bus) and load_of(s, bus) > s.constant("bus_capacity"):
             s.state.settings[bus]["BREAKER"] = "OPEN"
@@ -66,7 +66,7 @@ def _fuel_cells(s: TimeStep, load: float) -> float:
 
 
 def _use_up(s: TimeStep, kwh: float) -> None:
-    """Take the hydrogen and oxygen for `kwh` from the tanks, and add the water that it makes."""
+    """Take the hydrogen and oxygen for `kwh` of energy from the selected tanks; add the water produced."""
     for slot, use in (
         ("H2_TANK", HYDROGEN_KG_PER_KWH / HYDROGEN_TANK_KG),
         ("O2_TANK", OXYGEN_KG_PER_KWH / OXYGEN_TANK_KG),
@@ -77,7 +77,7 @@ def _use_up(s: TimeStep, kwh: float) -> None:
 
 
 def add_water(s: TimeStep, litres: float) -> None:
-    """Add water to the selected 60-litre tank, or take it out."""
+    """Add litres (negative: take them out) to the selected 60-litre tank, which stays at 0 to 100 %."""
     tank = s.chosen("WTR-CTRL.WATER_TANK")
     s.put(tank, "QUANTITY", max(0.0, min(100.0, s.get(tank, "QUANTITY") + litres / 0.6)))
 
@@ -95,7 +95,7 @@ def _batteries(s: TimeStep, missing_w: float) -> None:
 
 
 def cryogenic_tanks(s: TimeStep) -> None:
-    """Update tank pressures: a heater holds them; without one a selected tank's pressure falls."""
+    """Update tank pressures: HEATER ON raises them, AUTO holds them, OFF lets a selected tank's fall."""
     for tank in s.parts("ECS-LOX", "ECS-LN2", "EPS-H2"):
         nominal, pressure = s.nominal(tank, "PRESSURE"), s.get(tank, "PRESSURE")
         fall = nominal * s.constant("cryo_pressure_fall") / 100 * s.hours

@@ -1,4 +1,4 @@
-"""The radios: who hears whom, the keys, and the station that locks out a transponder."""
+"""The radios: which calls get through, and what wrong keys do."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ ACKNOWLEDGED = "Go on by the manuals."
 
 
 def radios(ship: Ship) -> list[str]:
-    """Ids of the parts that have a KEY."""
+    """Return the ids of the parts that have a setting KEY."""
     return [part.id for part in ship.parts.values() if "KEY" in part.settings]
 
 
 def obstacle(ship: Ship, state: ShipState, radio: str, key: str) -> tuple[str, str] | None:
-    """Return code and text of the error that blocks a call with this key, None if it gets through."""
+    """Return the code and text of the error that blocks a call with a key, None if it gets through."""
     other = "the lander" if radio == LANDER_RADIO else "the station"
     if not _hears(ship, state, radio):
         return "E-09", f"{radio} does not hear {other}. See P-COM-01"
@@ -30,7 +30,7 @@ def obstacle(ship: Ship, state: ShipState, radio: str, key: str) -> tuple[str, s
 
 
 def garbled(ship: Ship, radio: str, key: str) -> str:
-    """Return the garbled reply to a wrong key, which tells which half is wrong."""
+    """Return the garbled reply to a wrong key; it shows which half of the key is wrong, or both."""
     word, _, number = key.partition("-")
     right_word, _, right_number = ship.radio_keys[radio].partition("-")
     caller = _caller(ship, radio)
@@ -44,7 +44,7 @@ def garbled(ship: Ship, radio: str, key: str) -> str:
 
 
 def _caller(ship: Ship, radio: str) -> str:
-    """Return the call sign of the other end, which is the word of the key."""
+    """Return the call sign of the station that a radio calls: the right key's part before the hyphen."""
     return ship.radio_keys[radio].partition("-")[0]
 
 
@@ -66,7 +66,7 @@ def count_wrong_key(state: ShipState, radio: str) -> None:
 
 
 def send(ship: Ship, state: ShipState, radio: str) -> bool:
-    """Send a message, and return whether an answer comes back: it needs the radio's own KEY."""
+    """Send a message; return whether an answer arrives, for which the radio's setting KEY must be right."""
     happened(state, SENT + radio)
     if state.setting(radio, "KEY") != ship.radio_keys[radio]:
         return False
@@ -77,7 +77,7 @@ def send(ship: Ship, state: ShipState, radio: str) -> bool:
 
 
 def fetch(state: ShipState, radio: str) -> str:
-    """Return the newest message, or a line that says that there is none."""
+    """Return a radio's newest message, or a line that says that there is none."""
     messages = state.inbox.get(radio, [])
     if not messages:
         return f"{radio} has no message"
@@ -86,6 +86,6 @@ def fetch(state: ShipState, radio: str) -> str:
 
 
 def happened(state: ShipState, event: str) -> None:
-    """Record an event once."""
+    """Add an event to `state.events`, unless it is there already."""
     if event not in state.events:
         state.events.append(event)

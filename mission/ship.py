@@ -19,7 +19,7 @@ SHIP_FILE = Path(__file__).parent / "ship.toml"
 
 
 class SystemRow(FileRow):
-    """A system and the one that contains it."""
+    """A system; `parent` is the id of the system that contains it, if any."""
 
     id: str
     name: str
@@ -28,20 +28,20 @@ class SystemRow(FileRow):
 
 
 class AlarmRow(FileRow):
-    """An alarm: its parts, and the quantity, status or event that raises it."""
+    """An alarm: its subjects, and the quantity, status or event that raises it."""
 
     code: str
     level: Literal["warning", "caution"]
     title: str
-    of: tuple[str, ...]
+    of: tuple[str, ...]  # subjects: part ids, CONTROLLER.SLOT, or *-CTRL for every controller
     procedure: str
     quantity: str = ""
     below: float | None = None
     above: float | None = None
-    outside: bool = False
+    outside: bool = False  # raised outside the quantity's own limits
     status: str = ""
     event: str = ""
-    always: bool = False
+    always: bool = False  # raised even if the controller that would report it is OFFLINE
 
 
 class InterlockRow(FileRow):
@@ -50,13 +50,13 @@ class InterlockRow(FileRow):
     part: str
     setting: str
     value: str
-    requires: tuple[str, ...]
-    error: str
-    alarm: str = ""
+    requires: tuple[str, ...]  # conditions in the form of `mission/conditions.py`
+    error: str  # code of the refusal
+    alarm: str = ""  # code of an alarm that a refusal raises
 
 
 class CommandRow(FileRow):
-    """A command of the console."""
+    """A command of the console; `minutes` is the ship's time that it takes."""
 
     name: str
     syntax: str
@@ -64,21 +64,21 @@ class CommandRow(FileRow):
 
 
 class ShipRow(BaseModel):
-    """The ship's names."""
+    """The ship's call sign, and the prompt of its console."""
 
     call_sign: str
     prompt: str
 
 
 class MissionRow(BaseModel):
-    """The people aboard, and the ground stations."""
+    """The number of people aboard, and the name of mission control."""
 
     aboard: int
     control: str
 
 
 def _column(key: str, value: str) -> BeforeValidator:
-    """Read rows as a mapping of two of their columns."""
+    """Return a validator that turns rows into a mapping from column `key` to column `value`."""
     return BeforeValidator(lambda rows: {row[key]: row[value] for row in rows})
 
 
@@ -102,7 +102,7 @@ class Ship(BaseModel):
 
     @cached_property
     def titles(self) -> Mapping[str, str]:
-        """The titles of self-test codes and of errors of the console."""
+        """The titles of self-test codes and of console errors, by code."""
         return {**self.self_test_codes, **self.console_errors}
 
     @cached_property
@@ -111,29 +111,29 @@ class Ship(BaseModel):
         return (*self.controllers, *self.parts)
 
     def settings_of(self, ident: str) -> Mapping[str, Setting]:
-        """The settings of a part or a controller."""
+        """Return the settings of a part or a controller, by key."""
         return self.parts[ident].settings if ident in self.parts else self.controllers[ident].settings
 
     def telemetry_of(self, ident: str) -> Mapping[str, Quantity]:
-        """The quantities of a part; a controller has none."""
+        """Return the telemetry quantities of a part, by key; {} for a controller."""
         return self.parts[ident].telemetry if ident in self.parts else {}
 
     def name_of(self, ident: str) -> str:
-        """The name of a part or a controller."""
+        """Return the name of a part or a controller."""
         return self.parts[ident].name if ident in self.parts else self.controllers[ident].name
 
     def controller_of(self, ident: str) -> str:
-        """The controller whose BUS feeds a part; a controller is its own."""
+        """Return the controller whose BUS feeds a part; for a controller, return its own id."""
         return ident if ident in self.controllers else self.systems[self.parts[ident].system].controller
 
     @cached_property
     def fed(self) -> Mapping[str, str]:
-        """The parts whose power comes from a bus, in the order of the file, each with its controller."""
+        """The controller of each part that a bus powers, by part id in the order of the file."""
         return {part.id: self.controller_of(part.id) for part in self.parts.values() if part.fed}
 
     @cached_property
     def slots_with(self) -> Mapping[str, Sequence[tuple[str, str]]]:
-        """Controller and key of every slot that may hold a part, by part."""
+        """The (controller, key) of every slot that may select a part, by part id; [] if there is none."""
         found: dict[str, list[tuple[str, str]]] = {part: [] for part in self.parts}
         for controller in self.controllers.values():
             for key, slot in controller.slots.items():
@@ -142,29 +142,29 @@ class Ship(BaseModel):
         return found
 
     def backups_of(self, part: str) -> tuple[str, ...]:
-        """The backups of a primary."""
+        """Return the ids of the backups of a primary part; () if it has none."""
         return tuple(p.id for p in self.parts.values() if p.backup_of == part)
 
     def depth(self, system: str) -> int:
-        """0 for an outer system, 1 for one inside another."""
+        """Return how many systems contain this one: 0 for an outermost system."""
         parent = self.systems[system].parent
         return 1 + self.depth(parent) if parent else 0
 
     def inside(self, system: str) -> set[str]:
-        """A system and the systems within it."""
+        """Return the ids of a system and of all systems inside it."""
         inner = (self.inside(row.id) for row in self.systems.values() if row.parent == system)
         return {system}.union(*inner)
 
 
 @cache
 def the_ship() -> Ship:
-    """The ship that comes with the package, read once."""
+    """Return the ship that comes with the package; `ship.toml` is read once."""
     raw = tomllib.loads(SHIP_FILE.read_text(encoding="utf-8"))
     return Ship.model_validate({**raw, "parts": _resolved(raw["parts"])})
 
 
 def _resolved(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the parts with the columns that `like` gives them."""
+    """Return the rows of all parts, each completed with the columns of the part that its `like` names."""
     raw = {row["id"]: row for row in rows}
 
     def whole(row: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Everything that changes during a game.
+"""The state of the ship, which changes during a game.
 
-`ShipState` is the only mutable thing in the simulator. Commands and events change a copy, or say that they
-change the state itself.
+A command changes a copy of the `ShipState`. Passing time, the events of a level and the alarm log change it
+in place.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Literal
 from mission.parts import Part
 from mission.ship import Ship
 
-CABIN = {"PRESSURE": 70.0, "PPO2": 21.0, "PPCO2": 0.17, "TEMP": 22.0, "HUMIDITY": 48.0}
+CABIN = {"PRESSURE": 70.0, "PPO2": 21.0, "PPCO2": 0.17, "TEMP": 22.0, "HUMIDITY": 48.0}  # kPa; °C; %
 
 FaultKind = Literal["dead", "stuck", "worn", "drift", "impure", "spent", "leak"]
 
@@ -22,8 +22,8 @@ FaultKind = Literal["dead", "stuck", "worn", "drift", "impure", "spent", "leak"]
 class Fault:
     """A part's fault.
 
-    `hold` has the quantities that stay fixed (of a drifting sensor: its readings). A canister is spent once
-    the setting `key` is `value`. `rate` is what a leak loses, in kPa per hour.
+    `hold` has the fixed values of a stuck or impure part, or the false readings of a drifting sensor. A spent
+    part fails only while its setting `key` is `value`. `rate` is the loss by a leak, in kPa per hour.
     """
 
     kind: FaultKind
@@ -35,11 +35,11 @@ class Fault:
 
 @dataclass(slots=True)
 class LogEntry:
-    """An alarm that sounded: when, which, about what, and when it ended."""
+    """An alarm in the log: when it began (`minute`), and when it ended (`gone`, None while it is active)."""
 
     minute: float
     code: str
-    subject: str
+    subject: str  # a part, a controller or a slot
     text: str
     gone: float | None = None
 
@@ -52,43 +52,43 @@ class ShipState:
     people: int
     switches: dict[str, bool]
     settings: dict[str, dict[str, str]]
-    quantities: dict[str, dict[str, float]]
+    quantities: dict[str, dict[str, float]]  # part → key → value, without the cabin's
     cabin: dict[str, float]
     coolant_kpa: float
-    warmups: dict[str, float]
-    timers: dict[str, float] = field(default_factory=dict)
+    warmups: dict[str, float]  # part → minutes left; parts without a warm-up are missing
+    timers: dict[str, float] = field(default_factory=dict)  # part → minutes until its MODE ends
     faults: dict[str, Fault] = field(default_factory=dict)
-    ice_min: float = 0.0
-    tumbling_h: float = 0.0
-    dark_min: float = 0.0  # without any main bus
+    ice_min: float = 0.0  # minutes until the star tracker is free of ice
+    tumbling_h: float = 0.0  # hours without attitude control
+    dark_min: float = 0.0  # minutes without any main bus
     events: list[str] = field(default_factory=list)
     log: list[LogEntry] = field(default_factory=list)
-    wrong_keys: dict[str, list[float]] = field(default_factory=dict)
-    shut_out_until: dict[str, float] = field(default_factory=dict)
-    inbox: dict[str, list[str]] = field(default_factory=dict)
+    wrong_keys: dict[str, list[float]] = field(default_factory=dict)  # radio → minutes of refused keys
+    shut_out_until: dict[str, float] = field(default_factory=dict)  # radio → minute
+    inbox: dict[str, list[str]] = field(default_factory=dict)  # radio → messages, the newest last
 
     def copy(self) -> ShipState:
-        """A copy that shares nothing with this state."""
+        """Return a deep copy of the state."""
         return deepcopy(self)
 
     def resolve(self, reference: str) -> str:
-        """Return the part of an id or of a CONTROLLER.SLOT."""
+        """Return the id of the part in a CONTROLLER.SLOT; return a plain id unchanged."""
         if "." not in reference:
             return reference
         controller, slot = reference.split(".")
         return self.settings[controller][slot]
 
     def setting(self, ident: str, key: str) -> str:
-        """The value of a setting."""
+        """Return the value of a setting of a part or a controller."""
         return self.settings[ident][key]
 
     def fault(self, part: str) -> FaultKind | None:
-        """The kind of a part's fault, or None."""
+        """Return the kind of a part's fault, or None if it has none."""
         return self.faults[part].kind if part in self.faults else None
 
 
 def sound_state(ship: Ship, *, minute: float) -> ShipState:
-    """Return the ship without faults and with its backups off, at a minute of today."""
+    """Return the state of a ship without faults, switched as in `ship.toml`, at a minute after midnight."""
     parts = ship.parts.values()
     return ShipState(
         minute=minute,
@@ -115,6 +115,6 @@ def _quantities(part: Part) -> dict[str, float]:
 
 
 def clock(minute: float) -> str:
-    """Ship's time of day, `06:12`."""
+    """Format minutes since midnight as the time of day, `06:12`."""
     whole = int(minute + 1e-6)
     return f"{whole // 60 % 24:02d}:{whole % 60:02d}"

@@ -23,7 +23,7 @@ class Status(StrEnum):
 
 
 def statuses(ship: Ship, state: ShipState) -> dict[str, Status]:
-    """The status of every part and controller."""
+    """Return the status of every part and controller, by id."""
     dark = offline(ship, state)
     found = {part.id: part_status(part, state, dark) for part in ship.parts.values()}
     for controller in ship.controllers.values():
@@ -35,7 +35,7 @@ def statuses(ship: Ship, state: ShipState) -> dict[str, Status]:
 
 
 def offline(ship: Ship, state: ShipState) -> frozenset[str]:
-    """Ids of all parts and controllers that do not run."""
+    """Return the ids of all parts and controllers that do not run."""
     dead_buses = {
         bus
         for bus in BUSES.values()
@@ -77,7 +77,7 @@ def _without_power(ship: Ship, state: ShipState, dead_buses: set[str]) -> frozen
 
 
 def reading(state: ShipState, part: Part, key: str) -> float:
-    """Return the displayed value of a quantity; a drifting sensor displays its own."""
+    """Return the value that a part displays; a drifting sensor displays the false one in its fault."""
     if part.telemetry[key].environment:
         fault = state.faults.get(part.id)
         return fault.hold.get(key, state.cabin[key]) if fault else state.cabin[key]
@@ -85,12 +85,12 @@ def reading(state: ShipState, part: Part, key: str) -> float:
 
 
 def lost_inputs(state: ShipState, part: Part, dark: frozenset[str]) -> list[str]:
-    """The OFFLINE parts that a part depends on."""
+    """Return the ids of the OFFLINE parts that a part depends on."""
     return [needed for needed in map(state.resolve, part.depends_on) if needed in dark]
 
 
 def out_of_limits(state: ShipState, part: Part) -> list[str]:
-    """The part's own quantities that are out of limits; those of the cabin are not its fault."""
+    """Return the keys of the part's quantities that are out of limits; cabin quantities do not count."""
     if not part.own:
         return []
     values = state.quantities[part.id]
@@ -98,7 +98,7 @@ def out_of_limits(state: ShipState, part: Part) -> list[str]:
 
 
 def part_status(part: Part, state: ShipState, dark: frozenset[str]) -> Status:
-    """The status of a part."""
+    """Return the status of a part; `dark` are the OFFLINE parts and controllers."""
     if part.id in dark:
         return Status.OFFLINE
     faulty = state.fault(part.id) in ("stuck", "worn") or state.warmups.get(part.id, 0) > 0
@@ -108,7 +108,7 @@ def part_status(part: Part, state: ShipState, dark: frozenset[str]) -> Status:
 
 
 def used_parts(ship: Ship, state: ShipState, controller: Controller) -> Iterator[str]:
-    """The parts that a controller uses now: fixed ones, selected ones, and buses."""
+    """Yield the ids of the parts that a controller uses now: fixed ones, selected ones, and buses."""
     yield from controller.uses
     chosen = state.settings[controller.id]
     yield from (chosen[slot] for slot in controller.slots)
@@ -119,7 +119,7 @@ def used_parts(ship: Ship, state: ShipState, controller: Controller) -> Iterator
 def watched_out_of_limits(
     ship: Ship, state: ShipState, controller: Controller, dark: frozenset[str]
 ) -> list[str]:
-    """The cabin quantities that a controller watches and that the selected sensor shows out of limits."""
+    """Return the cabin quantities watched by a controller that the selected sensor shows out of limits."""
     sensor = ship.parts[state.setting("ECS-CTRL", "CABIN_SENSOR")]
     if sensor.id in dark:
         return []
@@ -131,7 +131,7 @@ def watched_out_of_limits(
 def _controller_status(
     ship: Ship, state: ShipState, controller: Controller, dark: frozenset[str], found: dict[str, Status]
 ) -> Status:
-    """Return the status of a controller; store it, and those below it, in `found`."""
+    """Return a controller's status; store it and those of the controllers that it uses in `found`."""
     if controller.id not in found:
         below = [
             _controller_status(ship, state, ship.controllers[c], dark, found)

@@ -1,4 +1,4 @@
-"""One short step of time, with the values that the physics reads and writes."""
+"""One short time step: how the physics reads and writes the ship's state."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from mission.ship import Ship, the_ship
 from mission.state import ShipState
 from mission.status import offline
 
-FIXED = ("stuck", "impure")  # faults that fix a quantity, whatever the physics says
+FIXED = ("stuck", "impure")  # faults that keep the quantities in `Fault.hold` at their values
 
 
 @dataclass(slots=True)
 class TimeStep:
-    """A step of `hours` on `state`, which it changes; `dark` are the ids that are OFFLINE."""
+    """A step of `hours` that changes `state` in place; `dark` are the OFFLINE parts and controllers."""
 
     ship: Ship
     state: ShipState
@@ -24,40 +24,40 @@ class TimeStep:
     dark: frozenset[str]
 
     def constant(self, name: str) -> float:
-        """A constant of the ship's physics."""
+        """Return a constant from the physics of `ship.toml`."""
         return self.ship.physics[name]
 
     def on(self, part: str) -> bool:
-        """Whether a part runs at all."""
+        """Whether a part or controller is not OFFLINE."""
         return part not in self.dark
 
     def runs(self, part: str) -> bool:
-        """Whether a part runs, is warm, and has all that it depends on."""
+        """Whether a part is not OFFLINE, is warm, and depends on no OFFLINE part."""
         needs = map(self.state.resolve, self.ship.parts[part].depends_on)
         return self.on(part) and not self.state.warmups.get(part) and all(map(self.on, needs))
 
     def chosen(self, reference: str) -> str:
-        """The part in a slot."""
+        """Return the part that is selected in a CONTROLLER.SLOT."""
         return self.state.resolve(reference)
 
     def selected(self, part: str) -> bool:
-        """Whether some controller uses the part."""
+        """Whether the part is selected in any slot."""
         return any(self.setting(c, slot) == part for c, slot in self.ship.slots_with[part])
 
     def setting(self, part: str, key: str) -> str:
-        """The value of a setting."""
+        """Return the value of a setting."""
         return self.state.setting(part, key)
 
     def get(self, part: str, key: str) -> float:
-        """A quantity of a part."""
+        """Return the value of a part's own quantity."""
         return self.state.quantities[part][key]
 
     def nominal(self, part: str, key: str) -> float:
-        """The nominal value of a quantity."""
+        """Return the nominal value of a quantity."""
         return self.ship.parts[part].telemetry[key].nominal
 
     def put(self, part: str, key: str, value: float) -> None:
-        """Write a quantity, unless a fault holds it."""
+        """Set a quantity to a value, or to the value at which a fault holds it."""
         fault = self.state.faults.get(part)
         held = fault.hold.get(key) if fault and fault.kind in FIXED and self.on(part) else None
         self.state.quantities[part][key] = value if held is None else held
@@ -67,11 +67,11 @@ class TimeStep:
         self.put(part, key, toward(self.get(part, key), target, rate * self.hours))
 
     def parts(self, *prefixes: str) -> Sequence[str]:
-        """Ids of the parts that begin with one of the prefixes."""
+        """Return the part ids that begin with one of the prefixes, in the order of `ship.toml`."""
         return _beginning_with(prefixes)
 
     def again(self) -> None:
-        """Recompute what is OFFLINE, after a switch changed within the step."""
+        """Recompute `dark` after a switch or breaker has changed within the step."""
         self.dark = offline(self.ship, self.state)
 
 
@@ -81,15 +81,15 @@ def _beginning_with(prefixes: tuple[str, ...]) -> Sequence[str]:
 
 
 def toward(value: float, target: float, most: float) -> float:
-    """The value after moving towards the target by at most `most`."""
+    """Return the value, moved towards the target by at most `most`."""
     return value + max(-most, min(most, target - value))
 
 
 def heated(value: float, *, target: float, share: float, heating: float, tau_h: float, hours: float) -> float:
-    """A temperature that is cooled to `target` by a share 0..1 of its cooling, and heated by the rest.
+    """Return a temperature after `hours` with a share (0..1) of its full cooling towards `target`.
 
-    The exact solution of dT/dt = heating (1 - share) - share (T - target) / tau, so that long steps agree
-    with short ones.
+    Without cooling it rises by `heating` per hour. This is the exact solution of
+    dT/dt = heating (1 - share) - share (T - target) / tau, so that long steps agree with short ones.
     """
     if share <= 0:
         return value + heating * hours

@@ -1,4 +1,4 @@
-"""The story before the first level, at the end of each, and after the last."""
+"""The story: texts before the first level, at the end of each level, and after the last."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Story(FileRow):
 
 @cache
 def the_story() -> Story:
-    """The story of the mission."""
+    """Return the story of the mission; `story.toml` is read once."""
     return Story.model_validate(tomllib.loads(STORY_FILE.read_text(encoding="utf-8")))
 
 
@@ -41,11 +41,11 @@ class Ending:
 
     won: bool
     title: str
-    reason: str  # why it was lost
+    reason: str  # why it was lost, "" if it was won
     story: tuple[str, ...]
     summary: str
-    following: Level | None  # after a win, the level with the next number; after the last, the first missing
-    epilogue: tuple[str, ...] = ()  # once all levels are won
+    following: Level | None  # next by number, after the last the first not yet won; else None
+    epilogue: tuple[str, ...] = ()  # empty until all levels are won
 
 
 def ending(game: Game, best: BestTimes) -> Ending:

@@ -20,7 +20,7 @@ _PROSE = TextWrapper(LINE_WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def list_levels(best: BestTimes) -> list[dict[str, object]]:
-    """`[{"id", "title", "par_seconds", "completed"}]`, in the order of play."""
+    """Return `[{"id", "title", "par_seconds", "completed"}]`, in the order of play."""
     return [
         {"id": x.id, "title": x.title, "par_seconds": x.par_seconds, "completed": x.id in best}
         for x in all_levels().values()
@@ -28,7 +28,7 @@ def list_levels(best: BestTimes) -> list[dict[str, object]]:
 
 
 def next_level(best: BestTimes) -> str:
-    """The first level that was not won yet, or the first of all."""
+    """Return the id of the first level that was not won yet, or of the first level if all were won."""
     return next((name for name in all_levels() if name not in best), next(iter(all_levels())))
 
 
@@ -41,10 +41,10 @@ def play(
     write: Write = sys.stdout.write,
     script: Iterable[str] | None = None,
 ) -> int:
-    """Play a level: 0 when the crisis is averted, 1 when the level is lost or unfinished.
+    """Play a level and return the exit code: 0 if it is won, 1 if it is lost or unfinished.
 
-    A script's lines are run and echoed. Without a script the player types: a saved game of this level is
-    continued, saved after every command, and removed when the level is over.
+    The lines of a script are echoed and run. Without a script the player types: the level's saved game is
+    continued, saved after every command, and deleted when the level is over.
     """
     level = level_of(level).id
     saved = games.load(level) if script is None else None
@@ -66,7 +66,7 @@ def play(
 
 
 def _last_words(game: Game, best: BestTimes, *, saved: bool) -> list[str]:
-    """Return the lines after the game: the end and the next level, or that the game is saved."""
+    """Return the lines to print last: the result and the next level, or that the game is saved."""
     if game.outcome is Outcome.RUNNING:
         kept = " The game is saved: the same command continues it." if saved else ""
         return _PROSE.wrap(
@@ -83,25 +83,25 @@ def _paragraphs(lines: Iterable[str]) -> list[str]:
 
 
 def _broken(line: str) -> list[str]:
-    """Wrap prose at whole words; leave a table's row (two spaces) as it is."""
+    """Wrap prose at whole words; return a row of a table (it has two adjacent spaces) unchanged."""
     return [line] if "  " in line else _PROSE.wrap(line) or [line]
 
 
 def commands_of(lines: Iterable[str]) -> list[str]:
-    """The commands of a script, without empty lines and comments (`#`)."""
+    """Return the commands of a script, without empty lines and comments (`#`)."""
     stripped = (line.strip() for line in lines)
     return [line for line in stripped if line and not line.startswith("#")]
 
 
 def _echoed(game: Game, script: Iterable[str], write: Write) -> Iterator[str]:
-    """Yield the lines of a script, and print each as if it was typed."""
+    """Yield the commands of a script, and print each after the prompt, as if it was typed."""
     for line in commands_of(script):
         _say(write, [f"{game.ship.names.prompt} {line}"])
         yield line
 
 
 def _typed(game: Game, read: Read, write: Write) -> Iterator[str]:
-    """Yield what the player types, until the player leaves."""
+    """Yield the lines that the player types, until `quit`, `exit`, Ctrl-C or the end of input."""
     if read is input:
         _use_readline(game)
     _say(write, [HOW_TO_BEGIN])
@@ -122,7 +122,7 @@ def _say(write: Write, lines: Iterable[str]) -> None:
 
 
 def _use_readline(game: Game) -> None:
-    """History and tab-completion, where the platform has them."""
+    """Set up history and tab-completion, if Python has `readline` on this platform."""
     try:
         import readline
     except ImportError:

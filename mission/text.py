@@ -1,4 +1,4 @@
-"""Console lines of the game: the places to colour, and durations."""
+"""Formatting for the console: which words of a line to colour, and durations."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _MARKS = re.compile(
 
 
 def marks(line: str) -> list[tuple[int, int, str]]:
-    """Return start, end and kind of the places to colour in a console line, such as a status or a code."""
+    """Return (start, end, kind) of each word to colour in a line; kinds are the group names of `_MARKS`."""
     return [(match.start(), match.end(), str(match.lastgroup)) for match in _MARKS.finditer(line)]
 
 
 def duration(seconds: int) -> str:
-    """A span of ship's time, `2 h 05 min`."""
+    """Format seconds of ship's time, rounded to minutes: `2 h 05 min`, or `5 min` below an hour."""
     hours, minutes = divmod(round(seconds / 60), 60)
     return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min"

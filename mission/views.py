@@ -30,7 +30,7 @@ GAUGES = (
 
 
 def systems(ship: Ship, state: ShipState) -> list[str]:
-    """Every system with its status, inner ones indented."""
+    """Return a line for each system: id, name and status; inner systems are indented."""
     found = statuses(ship, state)
     return [
         f"{row.id}  {'  ' * ship.depth(row.id) + row.name:<31}{found[row.controller]}"
@@ -39,14 +39,14 @@ def systems(ship: Ship, state: ShipState) -> list[str]:
 
 
 def parts(ship: Ship, state: ShipState, filters: dict[str, str]) -> list[str]:
-    """The parts that pass all filters, one a line: id, name, role, status."""
+    """Return a line for each part that matches all filters (name → value): id, name, role, status."""
     found = statuses(ship, state)
     rows = [
         (part.id, part.name, part.role, found[part.id].value)
         for part in ship.parts.values()
         if _passes(ship, part, found[part.id], filters)
     ]
-    return columns(rows) or ["no part passes these filters"]
+    return columns(rows) or ["no part matches these filters"]
 
 
 def _passes(ship: Ship, part: Part, status: Status, filters: dict[str, str]) -> bool:
@@ -60,7 +60,7 @@ def _passes(ship: Ship, part: Part, status: Status, filters: dict[str, str]) -> 
 
 
 def columns(rows: Iterable[Sequence[str]]) -> list[str]:
-    """Rows as lines with aligned columns, two spaces apart."""
+    """Return rows as lines with aligned columns, two spaces apart; [] for no rows."""
     table = list(rows)
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return [
@@ -70,7 +70,7 @@ def columns(rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def show(ship: Ship, state: ShipState, ident: str) -> list[str]:
-    """Return all about a part or a controller."""
+    """Return lines with a part's or controller's status, power, connections and settings."""
     rows = _part(ship, state, ident) if ident in ship.parts else _controller(ship, state, ident)
     width = max(LABEL_WIDTH, *(len(label) + 2 for label, _ in rows))
     status = statuses(ship, state)[ident]
@@ -107,7 +107,7 @@ def _need(state: ShipState, reference: str) -> str:
 
 
 def users(ship: Ship, state: ShipState, part: str) -> list[str]:
-    """Return the controllers that use a part now, with the key of their choice."""
+    """Return the controllers that use a part now, each with the slot or BUS that selects it, if any."""
     chosen = [f"{c} {key}" for c, key in ship.slots_with[part] if state.setting(c, key) == part]
     fixed = [c.id for c in ship.controllers.values() if part in c.uses]
     buses = [f"{c} BUS" for c in ship.controllers if BUSES[state.setting(c, "BUS")] == part]
@@ -129,7 +129,7 @@ def _controller(ship: Ship, state: ShipState, ident: str) -> list[tuple[str, str
 
 
 def telemetry(ship: Ship, state: ShipState, ident: str, keys: Iterable[str]) -> list[str]:
-    """Quantities of a part with nominal value and limits; an OFFLINE part shows dashes."""
+    """Return a line for each quantity: value, nominal value, limits; an OFFLINE part shows dashes."""
     part, silent = ship.parts[ident], ident in offline(ship, state)
     rows = []
     for key in keys:
@@ -144,13 +144,13 @@ def telemetry(ship: Ship, state: ShipState, ident: str, keys: Iterable[str]) -> 
 
 
 def alarms(ship: Ship, state: ShipState) -> list[str]:
-    """The active alarms, warnings first."""
+    """Return a line for each active alarm, warnings first."""
     rows = [(a.code, a.title, a.text, a.procedure) for a in active_alarms(ship, state)]
     return columns(rows) or ["no alarm is active"]
 
 
 def log(ship: Ship, state: ShipState) -> list[str]:
-    """All alarms of the last day, oldest first."""
+    """Return a line for every alarm of the game so far, oldest first."""
     titles = {row.code: row.title for row in ship.alarms}
     rows = [
         (clock(e.minute), e.code, titles[e.code], e.text, "" if e.gone is None else f"gone {clock(e.gone)}")
@@ -164,7 +164,7 @@ def log(ship: Ship, state: ShipState) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Gauge:
-    """A quantity on a panel; `value` is None if the part sends nothing."""
+    """A quantity on the page's panel; `value` is None if the part is OFFLINE."""
 
     label: str
     part: str
@@ -173,7 +173,7 @@ class Gauge:
 
 
 def gauges(ship: Ship, state: ShipState) -> list[Gauge]:
-    """Return the panel's quantities; the cabin's are those of the selected sensor."""
+    """Return the panel's quantities; those of the cabin are as the selected sensor shows them."""
     sensor = state.resolve("ECS-CTRL.CABIN_SENSOR")
     wanted = [(label, sensor, key) for key, label in CABIN_LABELS.items()]
     wanted += [(label, state.resolve(of), key) for label, of, key in GAUGES]

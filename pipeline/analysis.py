@@ -1,8 +1,8 @@
-"""The one analyser: the terms of a text for the lexical index, and the parts of a node that are embedded.
+"""The analyser of all stores: the terms of a text for BM25, and the text of a node that is embedded.
 
 Every store indexes these terms as they are, split at blanks, so that all stores find the same.
-To add a language: Snowball's languages need a row in `SNOWBALL`; scripts without blanks between words belong
-into `_DENSE`.
+To add a language: one of Snowball's needs a row in `SNOWBALL`; the characters of a script without blanks
+between words belong in `_DENSE`.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from pipeline.nodes import Node
 
 ANALYSER_VERSION = 7
-"""Increase it with every change of the terms of a node: embedded indexes of words are made anew.
+"""Increase it whenever the terms of a node change: embedded stores then rebuild their BM25 indexes.
 Servers store the terms: increase `pipeline.stores.base.FORMAT`, too."""
 
 EMBEDDING_RECIPE = 5
-"""Increase it with every change of the text that is embedded of a node, or of how a model's output becomes a
-vector: indexes of another recipe are embedded again."""
+"""Increase it whenever the embedded text of a node changes, or the way that a model's output becomes a
+vector: indexes with another recipe are embedded again."""
 
-MAX_TERM_CHARACTERS = 64  # longer ones are noise (URLs): cut
-EMBEDDED_HEADINGS = 2  # the innermost headings, which are embedded after the title
-EMBEDDED_CHARACTERS = 300  # of the heading path, the last; of a table's header, the first
-MOST_SYMBOLS = 3  # of a name
-LONGEST_TITLE = 200  # characters of a question that may be a page's title
+MAX_TERM_CHARACTERS = 64  # longer terms are noise (URLs), and are cut off
+EMBEDDED_HEADINGS = 2  # innermost headings that are embedded after the title
+EMBEDDED_CHARACTERS = 300  # the last ones of the heading path, the first ones of a table's header
+MOST_SYMBOLS = 3  # of a name that is made of symbols
+LONGEST_TITLE = 200  # characters; a longer question is not compared with titles
 PATH_SEPARATOR = " > "
 
 SNOWBALL = {
@@ -51,14 +51,14 @@ _ELIDING = frozenset({"ca", "fr", "it"})
 _DENSE = re.compile(
     r"[\u0e00-\u0e7f\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+"
 )
-"""Thai, Japanese, Chinese and Korean: their words are not, or not always, set apart by blanks."""
+"""Thai, Japanese, Chinese and Korean: blanks do not, or not always, separate their words."""
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*(?:[-_.][^\W_]+)*(?:['’]s(?!\w))?")
 _PART = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _HUMP = re.compile(r"(?<=[a-z][a-z])(?=[A-Z][a-z])")  # in retryCount; not in mRNA
 _ELISION = re.compile(r"(?:[a-z]{1,2}|qu|all|dell|nell|sull)['’]")
 _CODE = re.compile(r"([a-z]{1,4})-?([0-9]{2,4})(?:['’]?s)?")
 _SPACED_CODE = re.compile(r"([A-Z](?<![\w.'’-].)[A-Z]{0,3}+) ([0-9]{2,4}+)(?![\w'’-]|\.\w)")
-"""`C 105`: in capitals alone, because `in 2024` is none. A pattern that begins with a letter is fast."""
+"""`C 105`: only in capitals, because `in 2024` is no code. A pattern that begins with a letter is fast."""
 _VERSION = re.compile(r"v(\d[\d.]*)")
 SYMBOLS = re.compile(r"[-$&|=!<>:?%^~+*/]{2,}[\w-]*|\$_")
 _OPTION = re.compile(r"--[^\W\d_][\w-]*")
@@ -71,7 +71,7 @@ SECTION_REFERENCE = re.compile(
 )
 _NUMBER = re.compile(r"(\d{1,9})[.:)]*(?: |$)")  # that a heading begins with
 _DOUBLED = frozenset({"&&", "||", "??", "==", "===", "<<", ">>", "::", "$$"})
-"""Symbols that are names although they repeat one character, as Markdown's rules and underlines do."""
+"""Names that repeat one symbol; other repeated symbols are rules or underlines in Markdown, not names."""
 _BOUNDS = frozenset(" \t\r\n`'\"(),;|[]")
 _CACHED_WORDS = 65_536  # about 15 MB
 _CACHED_TEXTS = 16_384  # the terms of so many sentences take 15 MB
@@ -79,13 +79,13 @@ _STEMMING = threading.Lock()  # two threads must not use one of PyStemmer's obje
 
 
 def analyse(text: str, language: str = "en") -> list[str]:
-    """Return the terms of a text, in order: lower case, unified forms (NFKC), stems of the language.
+    """Return the terms of a text: in lower case, normalised (NFKC), and stemmed in the language.
 
-    Compounds are taken apart (`tank-valve` → tank, valv), and with a digit also kept whole, as ids, versions
-    and dates (`LN2-T1` → ln2, t1, ln2-t1; `v3.5` → 3, 5, 3.5); those of capitals are always kept whole, too
-    (`retryCount` → retrycount, retri, count). Long options and names made of symbols are
-    terms, too (`--top-k` → --top-k, top, k; `$?` → $?). `C105`, `C 105` and `C-105s` are analysed
-    as `C-105`. Scripts without blanks between words become overlapping pairs of characters (`所有権` → 所有,
+    Compounds are split (`tank-valve` → tank, valv). Compounds with a digit (ids, versions, dates) are also
+    kept whole (`LN2-T1` → ln2, t1, ln2-t1; `v3.5` → 3, 5, 3.5), and so are words in camel case
+    (`retryCount` → retrycount, retri, count). Long options and names made of symbols are terms, too, and come
+    before the words (`--top-k` → --top-k, top, k; `$?` → $?). `C105`, `C 105` and `C-105s` are analysed as
+    `C-105`. Scripts without blanks between words become overlapping pairs of characters (`所有権` → 所有,
     有権).
     """
     if text.isascii():
@@ -104,8 +104,8 @@ def analyse(text: str, language: str = "en") -> list[str]:
 def analyse_query(question: str, languages: Sequence[str] = ("en",)) -> list[str]:
     """Return the terms of a question for an index with documents in these languages.
 
-    A word is stemmed in each language. One more term stands for the question as a whole: it finds the page
-    whose title has the same letters and digits.
+    Each word is stemmed in every language. One more term, `=` and the question's `title_key`, finds the page
+    whose title has the same letters and digits; questions longer than `LONGEST_TITLE` do not get it.
     """
     terms = analyse(question, *languages[:1])
     for language in languages[1:]:
@@ -115,10 +115,10 @@ def analyse_query(question: str, languages: Sequence[str] = ("en",)) -> list[str
 
 
 def lexical_terms(text: str, metadata: Mapping[str, Any]) -> str:
-    """Return a node's terms, separated by blanks: headings, names of the page, table header and text.
+    """Return a node's terms, separated by blanks: headings, aliases, keywords, table header and text.
 
-    A section also has a term for each name that its headings begin with (`#e-112`), and a page's first
-    section one for each of the page's names as a whole, `=` and `title_key`.
+    A section also has a term for each name that its headings begin with (`#e-112`). A page's first section
+    also has a term for the page's title and for each alias: `=` and its `title_key`.
     """
     language = metadata.get("language", "en")
     aliases: Sequence[str] = metadata.get("aliases", ())
@@ -144,13 +144,13 @@ def embedding_text(node: Node) -> str:
 
 
 def _words(text: str, language: str) -> list[str]:
-    """The terms of a text whose words are set apart by blanks."""
+    """Return the terms of a text with blanks between its words: first options and symbols, then words."""
     words = _WORD.findall(_SPACED_CODE.sub(r"\1-\2", text))
     return [*_symbols(text), *chain.from_iterable(map(_terms, words, repeat(language)))]
 
 
 def _symbols(text: str) -> Iterator[str]:
-    """Long options, and names of two or three symbols, alone or in backticks; no rules and no emphasis."""
+    """Yield long options, and names of 2 or 3 symbols between `_BOUNDS`; no rules and no emphasis."""
     for found in SYMBOLS.finditer(text):
         name, start, end = found[0], found.start(), found.end()
         before, after = text[start - 1 : start] or " ", text[end : end + 1] or " "
@@ -164,13 +164,13 @@ def _symbols(text: str) -> Iterator[str]:
 
 @lru_cache(maxsize=1024)
 def _analysed(text: str, language: str) -> tuple[str, ...]:
-    """The terms of a text that many nodes share: a heading path, a table's header."""
+    """Return the terms of a text; cached for texts that many nodes share: heading paths, table headers."""
     return tuple(analyse(text, language))
 
 
 @lru_cache(maxsize=_CACHED_WORDS)
 def _terms(word: str, language: str) -> tuple[str, ...]:
-    """The terms of one word."""
+    """Return the terms of one word."""
     humped = [found for part in _PART.findall(word) if len(found := _HUMP.split(part)) > 1]
     word = word.lower()
     if language in _ELIDING:
@@ -187,7 +187,7 @@ def _terms(word: str, language: str) -> tuple[str, ...]:
 
 
 def _stem(word: str, language: str) -> str:
-    """The stem of a word; the word itself in a language without a stemmer."""
+    """Return the stem of a word; the word itself in a language without a stemmer."""
     if language not in SNOWBALL:
         return word
     with _STEMMING:
@@ -201,12 +201,12 @@ def _stemmer(language: str) -> Stemmer.Stemmer:
 
 @lru_cache(maxsize=1)
 def stop_terms() -> frozenset[str]:
-    """Return the stop words of `stop_words.tsv` as the analyser leaves them."""
+    """Return the terms of the stop words in `stop_words.tsv`."""
     return frozenset(term for (words,) in table(__file__, "stop_words.tsv") for term in analyse(words))
 
 
 def content_terms(text: str, language: str = "en") -> tuple[str, ...]:
-    """Return a text's distinct terms without stop words, in order; all its terms if none are left."""
+    """Return a text's distinct terms without stop words, ordered as in `analyse`; all if none are left."""
     terms = tuple(dict.fromkeys(analyse(text, language)))
     return tuple(term for term in terms if term not in stop_terms()) or terms
 
@@ -218,13 +218,13 @@ def share(wanted: Collection[str], present: Collection[str]) -> float:
 
 @lru_cache(maxsize=_CACHED_TEXTS)
 def text_terms(text: str, language: str = "en") -> frozenset[str]:
-    """The different terms of a text, cached: those of an index are read again and again."""
+    """Return the distinct terms of a text; cached, because indexed texts are analysed again and again."""
     return frozenset(analyse(text, language))
 
 
 @lru_cache(maxsize=4096)
 def names(text: str) -> frozenset[str]:
-    """Return the exact names in a text, by the shape of its terms: 2.2.1, 2024-01-06, C-112, --top-k, $?."""
+    """Return the versions, dates, ids, options and symbols in a text: 2.2.1, 2024-01-06, C-112, --top-k."""
     terms = text_terms(text, "en") if _MAYBE.search(text) else ()
     found = (
         term
@@ -235,25 +235,25 @@ def names(text: str) -> frozenset[str]:
 
 
 def asked_names(question: str) -> frozenset[str]:
-    """Return the names of a question, and numbers of sections: "section 7" has "§7", which is no term."""
+    """Return the names in a question and its section numbers: "section 7" has "§7", which is no term."""
     numbers = (f"§{number}" for number in SECTION_REFERENCE.findall(question) if number.isdigit())
     return names(question).union(numbers)
 
 
 @lru_cache(maxsize=4096)
 def heading_names(heading: str) -> frozenset[str]:
-    """Return the names in a heading; "7. Belts" has "§7", too."""
+    """Return the names in a heading, and the number that it begins with: "7. Belts" has "§7"."""
     number = _NUMBER.match(heading)
     return asked_names(heading) | ({f"§{number[1]}"} if number else set())
 
 
 def opening_names(headings: Sequence[str]) -> frozenset[str]:
-    """Return the names that headings begin with."""
+    """Return the names in the first word of each heading, or in a "section 7" that it begins with."""
     first = [SECTION_REFERENCE.match(heading) or re.match(r"\S*", heading) for heading in headings]
     return frozenset(name for found in first if found for name in heading_names(found[0]))
 
 
 def leaf_terms(leaf: Node) -> frozenset[str]:
-    """The terms of a sentence and of its table's header."""
+    """Return the terms of a sentence and of its table's header."""
     language = leaf.metadata.get("language", "en")
     return text_terms(leaf.text, language) | text_terms(leaf.metadata.get("header", ""), language)

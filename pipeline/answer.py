@@ -1,4 +1,4 @@
-"""The records of a result: passages found, an answer, and its citations. Data only."""
+"""Records of a result: the passages found, the answer, and its citations. Data only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pipeline.steps.records import Step
 from pipeline.words import counted
 
 Mode = Literal["quote", "generate", "reply", "memory"]
-"""A "reply" is the fixed one to a greeting or thanks; "memory" is what the memory answers about itself."""
+"""A "reply" is a fixed text, as to a greeting or a remark about the user; "memory", the memory's answer."""
 
 Verdict = Literal["answered", "closest", "not in the documents"]
 Role = Literal["system", "user", "assistant"]
@@ -21,7 +21,7 @@ TurnStatus = Literal["complete", "stopped", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message to or from a language model, in no library's types."""
+    """One message to or from a language model, independent of any client library."""
 
     role: Role
     text: str
@@ -29,46 +29,46 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One retrieved section: whole where it was merged, else through the sentences that were found."""
+    """One retrieved section: all of it if its sentences were merged, else the sentences that were found."""
 
     section: Node
     sentences: tuple[ScoredNode, ...]  # those found, best first, each with its fused score
     merged: bool
-    score: float  # 0..1, the order of the results
-    rerank_score: float | None = None  # 0..1, the cross-encoder's, where one is available
+    score: float  # 0..1; results are sorted by it
+    rerank_score: float | None = None  # 0..1; None if the cross-encoder did not read it
     members: Mapping[str, float] = field(default_factory=dict)
-    """Sections that a parent stands for, by id, in order: the score that each had itself, 0 if not found."""
+    """If `section` is a parent: its sections' own scores by id, in document order; 0 if it was not found."""
 
     @property
     def section_ids(self) -> tuple[str, ...]:
-        """The sections whose sentences are in it, in the document's order."""
+        """The ids of the sections that it covers, in the document's order."""
         return tuple(self.members) or (self.section.node_id,)
 
     def score_of(self, section_id: str) -> float:
-        """The score that one of its sections had by itself; 0 where only its parent brought it."""
+        """Return the score that one of its sections had by itself; 0 if that section was not found."""
         return self.members.get(section_id, 0.0) if self.members else self.score
 
     @property
     def whole(self) -> bool:
-        """True where the section stands for itself: it was merged, or nothing finer was found."""
+        """Whether all of the section is the result: it was merged, or none of its sentences was found."""
         return self.merged or not self.sentences
 
     @property
     def node(self) -> Node:
-        """The section where it is whole, else its best sentence."""
+        """The section if `whole`, else the best sentence."""
         return self.section if self.whole else self.sentences[0].node
 
     @property
     def text(self) -> str:
-        """The section's text where it is whole, else that of the sentences found, best first."""
+        """The section's text if `whole`, else the sentences found, best first, one per line."""
         return self.section.text if self.whole else "\n".join(hit.node.text for hit in self.sentences)
 
 
 @dataclass(frozen=True, slots=True)
 class Answerability:
-    """Whether the documents answer the question: a calibrated probability and what it was made from.
+    """Whether the documents answer the question: a calibrated probability and the signals behind it.
 
-    Below `threshold` they do not; from there to below `sure` what was found may be beside the point.
+    Below `threshold` the documents do not answer; from `threshold` to below `sure` they may not.
     """
 
     probability: float
@@ -78,12 +78,12 @@ class Answerability:
 
     @property
     def answerable(self) -> bool:
-        """True where the probability reaches the threshold."""
+        """Whether the probability reaches the threshold."""
         return self.probability >= self.threshold
 
     @property
     def verdict(self) -> Verdict:
-        """One of three."""
+        """The probability as one of three verdicts, by `threshold` and `sure`."""
         if not self.answerable:
             return "not in the documents"
         return "answered" if self.probability >= self.sure else "closest"
@@ -91,21 +91,21 @@ class Answerability:
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """All that one search found: passages best first, the verdict, and the steps with every detail."""
+    """The result of one search: passages, best first; the verdict; and the steps with their data."""
 
     question: str
     passages: tuple[Passage, ...]
     answerability: Answerability
     steps: tuple[Step, ...] = ()
-    asked: str = ""  # the question as it was asked, where its spelling was corrected
+    asked: str = ""  # the question before its spelling was corrected; "" if it was not
 
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """One exact span of one exact file, with what is needed to find it again after an edit.
+    """One exact span of one version of a file, with enough data to find it again after an edit.
 
-    `start`/`end` are character offsets in the file (after a BOM), lines count from 1; `section_text` is
-    the section as it was when cited, starting at offset `section_start`.
+    `start` and `end` are character offsets in the file (after a BOM); lines count from 1; `section_text` is
+    the section's text when it was cited, and begins at offset `section_start`.
     """
 
     marker: int
@@ -129,41 +129,41 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """How a quote is shown: a whole that can be understood, or the part of it that fits.
+    """How a quote is shown: as a self-contained unit (a list, a table, …), or as the part of it that fits.
 
-    `lead` is Markdown that stands before the quoted text and belongs to it: the header of a table whose
-    first rows are left out, the sentence that introduces a list. Offsets are in the file, as the citation's.
+    `lead` is the Markdown that introduces the unit, such as the sentence before a list. It is shown before
+    a quote that leaves out the unit's beginning. Offsets are in the file, like the citation's.
     """
 
-    marker: int  # its citation's, whose quote is what is shown after the lead
+    marker: int  # of its citation, whose quote is shown after the lead
     kind: UnitKind
-    start: int  # of the whole, of which the citation may be a part
+    start: int  # of the whole unit; the citation may be a part of it
     end: int
     lead: str = ""
     answer_start: int | None = None  # of the sentence, row or step that answers
     answer_end: int | None = None
-    folded: bool = False  # behind "3 more passages"
+    folded: bool = False  # hidden behind "3 more passages" until it is opened
 
     def cut(self, citation: Citation) -> tuple[str, str]:
-        """Return the marks before and after a quote: "…" where the unit goes on there, else ""."""
+        """Return two marks, before and after a quote: "…" if the unit continues on that side, else ""."""
         return "…" * (self.start < citation.start), "…" * (citation.end < self.end)
 
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """One sentence of the answer, checked against what it cites; `start`/`end` are offsets in the answer."""
+    """One sentence of the answer, checked against the sources. `start`, `end`: offsets in the answer."""
 
     start: int
     end: int
     markers: tuple[int, ...]
     supported: bool
     score: float  # 0..1
-    missing: tuple[str, ...] = ()  # numbers, ids, commands that no cited span has
-    translation: str = ""  # what was checked of a sentence in another language than the documents'
+    missing: tuple[str, ...] = ()  # numbers, ids and commands that the sources lack
+    translation: str = ""  # the text that was checked if the sentence is in another language
 
     @property
     def problem(self) -> str:
-        """What to say of it where no passage bears it out."""
+        """The message to show if the sentence is not supported."""
         if self.missing:
             return f"The passages do not say: {', '.join(self.missing)}"
         return f"No passage says: “{self.translation}”" if self.translation else "No passage says this."
@@ -171,31 +171,31 @@ class Support:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The tokens that a language model read and wrote, and what they cost; None where no price is set.
+    """The tokens that a language model read and wrote, and their `cost`; None if no price is set.
 
-    They are `estimated` where its server did not report all of them: the others were counted with cl100k.
+    Counts are `estimated` if the server did not report them all; missing ones were counted with cl100k.
     """
 
     tokens_in: int
     tokens_out: int
     estimated: bool = False
     cost: float | None = None
-    model: str = ""  # by its full name, as settings write it
+    model: str = ""  # full name as in settings: "ollama/llama3.2"
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One turn's outcome, as it is stored, shown and printed. Markers in the text look like [1]."""
+    """The outcome of one turn, as it is stored and shown. Citation markers in the text look like [1]."""
 
     question: str
     condensed_question: str
     text: str
     mode: Mode
-    model: str  # "" in quote mode
+    model: str  # "" unless the mode is "generate"
     abstained: bool
     citations: tuple[Citation, ...] = ()
     support: tuple[Support, ...] = ()
-    nearest: tuple[Citation, ...] = ()  # where it abstained: the nearest sections
+    nearest: tuple[Citation, ...] = ()  # the nearest sections, if it abstained
     steps: tuple[Step, ...] = ()
     notices: tuple[str, ...] = ()  # what the reader should know: a truncated prompt, a skipped step
     status: TurnStatus = "complete"
@@ -203,14 +203,14 @@ class Answer:
     conversation_id: str = ""
     turn_id: str = ""
     settings: Mapping[str, object] = field(default_factory=dict)
-    verdict: Verdict | None = None  # None in turns of older versions
-    corrected: str = ""  # the message as it was searched for, where its spelling was corrected
+    verdict: Verdict | None = None  # None without a search, and in turns of older versions
+    corrected: str = ""  # the question searched for, if its spelling was corrected
     units: tuple[Unit, ...] = ()  # how its quotes are shown, best first; none in turns of older versions
     recalled: tuple[str, ...] = ()  # ids of the memories that were recalled; none is evidence
-    usage: Usage | None = None  # of language models; None where none was asked, or in turns of older versions
+    usage: Usage | None = None  # None if no language model was called, and in older turns
 
     @property
     def unsupported(self) -> str:
-        """How many of its sentences lack support, in a few words; "" where none does."""
+        """How many sentences lack support: "2 of 5 sentences unsupported"; "" if none does."""
         lacking = sum(not item.supported for item in self.support)
         return f"{lacking} of {counted(len(self.support), 'sentence')} unsupported" if lacking else ""

@@ -1,12 +1,12 @@
-"""The third recipe: a message in, an answer with verified citations out, watched as it is made.
+"""The third recipe: a message in, an answer with verified citations out, and events while it is written.
 
 With a language model: rewrite (a follow-up, another language) → recall → retrieve → prompt → write, cite and
 verify sentence by sentence → remember. Without one: recall → retrieve → quote → remember. Requests to the
-memory and greetings are answered before any search; an agent takes the place of retrieve, prompt and write.
+memory and greetings are answered without a search; an agent, if set, replaces retrieve, prompt and write.
 
-In `pipeline/`, `answering/prompts.py` words the prompt of an answer, `asking/rewriting.py` that of a rewrite.
-A step is `with turn.trace.step(NAME)`, here or in `answering/writing.py`, and a label in `steps/records.py`.
-`models/clients.py` says how to add a kind of model server.
+The prompts are in `pipeline/answering/prompts.py` (answer) and `pipeline/asking/rewriting.py` (rewrite).
+To add a step, run it in `with turn.trace.step(NAME)`, and give NAME a label in `pipeline/steps/records.py`.
+To add a kind of model server, see `pipeline/models/clients.py`.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ AS_TYPED = "Your message was searched for as you typed it: {why}."
 
 
 class ChatRecipe:
-    """A chat in one stored conversation.
+    """A chat in one stored conversation; raises `UnknownConversation` for another user's or a missing one.
 
-    `run` yields typed events and stores every turn, also one that was stopped or failed.
+    `run` yields typed events and stores every turn, including stopped and failed ones.
     """
 
     def __init__(self, parts: ChatParts, conversation_id: str | None = None) -> None:
@@ -93,10 +93,10 @@ class ChatRecipe:
         return self._quote_or_tell(turn) if llm is None else self._generate(turn, llm, emit)
 
     def _rewrite(self, turn: RunningTurn) -> None:
-        """Turn message and history into queries; where the model fails, the message is searched as typed.
+        """Let the model turn message and history into queries; if it fails, keep the message as typed.
 
-        A first message is rewritten for HyDE, for an agent (a small model that is asked two things does not
-        search twice by itself), and where it is in another language than the documents.
+        A first message is rewritten only for HyDE, for an agent (a small model that is asked two things does
+        not search twice by itself), or if it is in a language that no document has.
         """
         asked, llm = asked_in(turn.message), self.parts.llm
         turn.queries = (asked,)
@@ -126,7 +126,7 @@ class ChatRecipe:
             step.data |= {"question": turn.question, "queries": found.queries, "by": "model"}
 
     def _recall(self, turn: RunningTurn, memory: ChatMemory) -> None:
-        """Recall memories for the message; where that fails, the answer is written without them."""
+        """Recall memories for the message; if that fails, add a notice and go on without them."""
         limits, history = self.parts.limits, turn.history
         room = max(limits.history_tokens, limits.context_window // 2)
         kept = fitting_history(history, budget=limits.history_tokens, room=room)
@@ -146,7 +146,7 @@ class ChatRecipe:
             turn.notices += (NOT_RECALLED.format(why=str(error).rstrip(".")),)
 
     def _retrieve(self, turn: RunningTurn, emit: Emit) -> None:
-        """Search for the queries; without a model also together with the question before."""
+        """Search for each query; without a model, also try the message joined to the previous question."""
         search = partial(
             self.parts.hybrid_search.search,
             options=turn.options,
@@ -160,7 +160,7 @@ class ChatRecipe:
         if earlier and not turn.question.startswith(earlier) and not turn.stop.is_set():
             before = len(turn.trace.steps)
             other = search(f"{earlier}: {turn.question}")
-            if earlier_leads(turn.question, turn.retrieval, other):  # its steps alone are kept
+            if earlier_leads(turn.question, turn.retrieval, other):  # keep the steps of this search only
                 turn.retrieval = other
                 turn.queries = (other.question,)
                 del turn.trace.steps[before - len(found[0].steps) : before]
@@ -170,7 +170,7 @@ class ChatRecipe:
         turn.file_hashes = self._file_hashes()
 
     def _quote_or_tell(self, turn: RunningTurn) -> Answer:
-        """Answer without a model: what the user said before, quotes, or that nothing was found."""
+        """Answer without a model: from memory, with quotes, or by saying that nothing was found."""
         memory, found = turn.recollection, turn.found
         if memory.leads(found.answerability):
             verdict: Verdict = "answered" if memory.verdict == "remembered" else "closest"
@@ -194,12 +194,12 @@ class ChatRecipe:
         return self._quote(turn, notice=f"{replies.NO_MODEL} {why}{choice.fix}".strip())
 
     def _quote(self, turn: RunningTurn, *, notice: str) -> Answer:
-        """Answer with the best quotes, word for word; the notice says why."""
+        """Answer with the best quotes, word for word; `notice` says why no model answers."""
         with turn.trace.step("quote", limit=self.parts.limits.quotes) as step:
             return replies.quoted(step, turn, self.parts.hybrid_search, notice=notice)
 
     def _generate(self, turn: RunningTurn, llm: LanguageModel, emit: Emit) -> Answer:
-        """Answer with the model; where it fails before the first word, quotes stand in for it."""
+        """Answer with the model, or with quotes if it wrote nothing; raise `ModelError` if it fails later."""
         prompt = prompt_for(turn, self.parts)
         keep = self.conversation.keep_so_far_if_possible
         keep(turn)
@@ -208,7 +208,7 @@ class ChatRecipe:
             write(turn, self.parts, llm, prompt.messages, cited, emit=emit, keep=keep)
         except ModelError as error:
             if turn.text.strip():
-                with suppress(ModelError):  # the embedding model is gone, too: the text alone is kept
+                with suppress(ModelError):  # the embedding model fails, too: keep the text only
                     turn.partial = finish(turn, cited)
                 raise
             return self._quote(turn, notice=f"{error} {replies.QUOTES_INSTEAD}")
@@ -219,7 +219,7 @@ class ChatRecipe:
         return finish(turn, cited)
 
     def _cite_whole(self, turn: RunningTurn, sources: Sequence[Source], emit: Emit) -> Answer:
-        """Cite an agent's answer, whose text is there already."""
+        """Cite the answer that an agent has written to `turn.text`."""
         if turn.retrieval is not None:
             emit(SourcesFound(turn.retrieval))
         cited = cited_answer(turn, self.parts, sources)
@@ -227,7 +227,7 @@ class ChatRecipe:
         return finish(turn, cited)
 
     def _ask_memory(self, turn: RunningTurn, memory: ChatMemory) -> Answer:
-        """Do a request to the memory; the turn is stored first, since memories name it as their source."""
+        """Carry out a request to the memory; store the turn first, since memories name it as their source."""
         self.conversation.keep_so_far(turn)
         reply = memory.reply(turn.message, turn_id=turn.turn_id)
         turn.trace.steps.append(reply.step)
@@ -248,10 +248,10 @@ class ChatRecipe:
     ) -> Iterator[ChatEvent]:
         """Answer a message and yield events; the last one is `AnswerFinished` or `RunFailed`.
 
-        `history` replaces the earlier messages. A message `instead_of` a turn of the conversation replaces
-        that turn: the same question is answered again, another one goes on from there. Raises
-        `AthenaError` for a message of more than 20,000 characters. A thread does the work; leaving the
-        iterator early stops it and stores the text written so far.
+        `history` replaces the earlier messages. `instead_of` is the id of a turn to replace: the same
+        question adds a version to that turn; another question deletes it and all later turns. Raises
+        `AthenaError` for a message of over 20,000 characters, `UnknownConversation` for an unknown turn. A
+        thread does the work; closing the iterator early stops it and stores the text written so far.
         """
         check_length(message)
         stop = stop or threading.Event()
@@ -262,13 +262,13 @@ class ChatRecipe:
             self.history = history_of(begun, before=instead_of)
         alone = self.parts.memory is not None and not self.parts.memory.uses_history
         earlier = [] if alone else list(self.history)
-        asked = redacted(well_formed(message))  # a key that was pasted should not be stored
+        asked = redacted(well_formed(message))  # do not store a key that was pasted
         return streamed(partial(self._work, asked, earlier, stop, instead_of), stop=stop)
 
     def _work(
         self, message: str, history: Sequence[Message], stop: threading.Event, instead_of: str, emit: Emit
     ) -> None:
-        """Run one turn; its last event comes after everything else, since some callers leave at it."""
+        """Run one turn and emit its last event after all other work, since some callers stop reading then."""
         parts = self.parts
         turn = RunningTurn(
             message=message,
@@ -291,21 +291,21 @@ class ChatRecipe:
         except AthenaError as error:
             self._fail(turn, str(error))
             last = RunFailed(error, turn.text, turn.finished)
-        except BaseException:  # it is raised again; before, the turn gets its end
+        except BaseException:  # store the turn as failed, then raise the error again
             self._fail(turn, UNEXPECTED)
             self._tell(turn)
             raise
         try:
             self._tell(turn)
-        finally:  # a listener that fails costs nobody the answer
+        finally:  # the caller gets the answer even if a listener fails
             emit(last)
 
     def _fail(self, turn: RunningTurn, why: str) -> None:
-        with suppress(AthenaError):  # the conversation is gone, or the store is what failed
+        with suppress(AthenaError):  # the conversation was deleted, or the store itself failed
             self.history += messages_of(self.conversation.keep_failed(turn, why))
 
     def _tell(self, turn: RunningTurn) -> None:
-        """Hand the ended turn to the memory and the listeners."""
+        """Pass the ended turn to the memory and the listeners."""
         if self.parts.memory is not None and turn.outcome is not None:
             self.parts.memory.remember(turn.finished, turn.passages)
         for listen in self.parts.listeners:

@@ -1,6 +1,6 @@
 """Every error that Athena raises on purpose.
 
-A message says what failed, on what, and what to do. Only ``athena/`` and ``ui/`` show it; a chat stores it.
+A message says what failed, on what, and what to do. Only ``athena/``, ``doors/`` and ``ui/`` show messages.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from pipeline.redaction import redacted
 
 
 class AthenaError(Exception):
-    """The root: ``str(error)`` is fit to be shown to a user; ``fix`` is the advice alone, or empty.
+    """The root: ``str(error)``, the problem and the fix, can be shown to users; ``fix`` may be "".
 
-    Neither has a password or a key in it.
+    Known passwords and keys are removed from both.
     """
 
     def __init__(self, problem: str, fix: str = "") -> None:
@@ -24,7 +24,7 @@ class AthenaError(Exception):
 
 
 class ConfigurationError(AthenaError):
-    """A setting that cannot work."""
+    """A setting has a value that cannot work, or needs a package that is not installed."""
 
 
 class StoreError(AthenaError):
@@ -32,11 +32,11 @@ class StoreError(AthenaError):
 
 
 class StoreUnavailable(StoreError):
-    """A server of the store does not answer, or does not let us in."""
+    """A server of the store does not answer, or refuses the login."""
 
 
 class DiskFull(StoreError):
-    """The disk of the store is full."""
+    """The disk that holds the store or the uploads is full."""
 
 
 class NothingIndexed(StoreError):
@@ -44,27 +44,27 @@ class NothingIndexed(StoreError):
 
 
 class ManifestMismatch(StoreError):
-    """The index was made with another model, splitter or version."""
+    """The index was made with another embedding model or version of Athena."""
 
 
 class MemoriesChanged(StoreError):
-    """Somebody else wrote to a user's memories since they were read: read again, and decide again."""
+    """Another process changed a user's memories after they were read: read them again and retry."""
 
 
 class TurnChanged(StoreError):
-    """The turn of which something was to be kept is gone, or says something else by now."""
+    """The turn that new memories come from was deleted in the meantime."""
 
 
 class ErasureIncomplete(StoreError):
-    """Forgotten data can no longer be found, but its bytes may still be in a file of the store."""
+    """Deleted data can no longer be found, but its bytes may still be in a file of the store."""
 
 
 class UnknownDocument(StoreError):
-    """No document of that source is indexed."""
+    """No document with this source is indexed."""
 
 
 class ModelError(AthenaError):
-    """A model cannot be loaded or answered with an error."""
+    """A model cannot be loaded, or its answer is an error or unusable."""
 
 
 class ModelUnavailable(ModelError):
@@ -72,11 +72,11 @@ class ModelUnavailable(ModelError):
 
 
 class ModelTimeout(ModelError):
-    """A model gave no answer in time."""
+    """A model did not answer, or did not finish, in time."""
 
 
 class UnknownConversation(AthenaError):
-    """No conversation of that id is stored."""
+    """This conversation or turn is not stored, or belongs to another user."""
 
 
 class UnknownMemory(AthenaError):
@@ -84,20 +84,20 @@ class UnknownMemory(AthenaError):
 
 
 class NotAllowed(AthenaError):
-    """The API key lacks the right for the request."""
+    """The API key does not have the right that the request needs."""
 
 
 class DatasetError(AthenaError):
-    """An evaluation folder that cannot be read."""
+    """Evaluation data are missing, cannot be read, or already exist."""
 
 
 class UploadRefused(AthenaError):
-    """An upload that breaks a rule."""
+    """An uploaded file has a bad name or type, is too large, or cannot be saved or indexed."""
 
 
 @contextmanager
 def extra_for(purpose: str, extra: str) -> Iterator[None]:
-    """Raise `ConfigurationError`, naming the extra to install, where an import inside the block fails."""
+    """Raise `ConfigurationError` with the extra to install if an import in the block finds no package."""
     try:
         yield
     except ModuleNotFoundError as error:

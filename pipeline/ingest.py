@@ -1,13 +1,13 @@
 """The first recipe: find files → read → cut into sections and sentences → embed → store.
 
-A document whose file is unchanged is neither cut nor embedded. In a changed or renamed document, text that
-reads as before keeps its vector. Each document is stored whole or not at all; the next ingest completes one
-that ended early. A rebuild embeds all documents again, those of folders that are not named this time from
-their text in the index; no search finds a document until the rebuild has reached it.
+A document whose file is unchanged is neither cut nor embedded. In a changed or renamed document, unchanged
+text keeps its vector. Each document is stored whole or not at all; the next ingest completes an interrupted
+one. A rebuild embeds all documents again; for folders that are not in `paths`, it takes the documents' text
+from the index. No search finds a document until the rebuild has reached it.
 
-To add a dialect of Markdown, add rows to `readers/dialects.tsv`; one that includes files, to
+To add a dialect of Markdown, add rows to `readers/dialects.tsv`; for its syntax to include files, to
 `readers/includes.tsv`. To add a language, see `readers/language.py` (sentences) and `pipeline/analysis.py`
-(stems). Both need a higher `FORMAT`: docs/architecture.md has it all.
+(stems). Both need a higher `FORMAT`; see docs/architecture.md.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def ingest(
 ) -> IngestReport:
     """Bring the index up to date with the files at and below `paths`, and report what was done.
 
-    No document of the folder `uploads` is deleted for a missing file: other machines may have other files.
-    `should_stop` is called before each progress report, also by another thread; what is stored then stays.
+    A document of the folder `uploads` stays if its file is missing: another machine may have the file.
+    `should_stop` is called before each progress report, also from another thread; stored documents stay.
     An index made with another build of the same embedding model, or by an older Athena, is rebuilt.
 
     Raises:
@@ -66,7 +66,7 @@ def ingest(
         try:
             # While a batch is embedded in the thread, the batch before is stored and the next one is cut.
             before, embedding = list[CutDocument](), thread.submit(dict[str, Vector])
-            for batch in chain(run.cut_batches(), [[]]):  # nothing is before the first, and after the last
+            for batch in chain(run.cut_batches(), [[]]):  # the empty batch stores the last one
                 vectors = embedding.result()
                 embedding = thread.submit(run.embed, batch)
                 run.store_batch(before, vectors)

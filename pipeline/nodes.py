@@ -1,4 +1,4 @@
-"""Nodes: a section or a sentence with its place in the file; readers make them, stores give them back."""
+"""Nodes: a section or a sentence with its place in the file; readers make them, stores return them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 
 class Node(Protocol):
-    """A section or a sentence; offsets count characters of the file after a byte order mark."""
+    """A section or a sentence; offsets count characters of the document's text."""
 
     @property
     def node_id(self) -> str:
@@ -16,11 +16,11 @@ class Node(Protocol):
 
     @property
     def text(self) -> str:
-        """The file's text between the offsets."""
+        """The document's text between the offsets."""
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """`source`, `heading_path`, lines; of a sentence also `position`, `kind`, `header`."""
+        """`source`, `heading_path`, `start_line`, …; of a sentence also `position`, `kind`, `header`."""
 
     @property
     def start_char_idx(self) -> int:
@@ -32,12 +32,12 @@ class Node(Protocol):
 
     @property
     def section_id(self) -> str:
-        """The id of a sentence's section; "" for a section."""
+        """The id of the section that a sentence belongs to; "" for a section."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredNode:
-    """A node as a store gives it back, with the document and the nodes that it belongs with."""
+    """A node as a store returns it, with the ids of its document, its section and its sentences."""
 
     node_id: str
     text: str

@@ -1,12 +1,12 @@
-"""The second recipe: a question in, the passages that may answer it out.
+"""The second recipe: find the passages of the documents that may answer a question.
 
 correct spelling → embed → search both levels → fuse → merge sentences into sections → rerank → judge
 → add linked sections → merge sections into parents → select
 
-To add a signal that reorders passages, write a function in `pipeline/finding/` and call it in `_find` beside
-`names_first`, and in `fetch_sections` if it lifts sections from behind the cut. To add a ranked list, add a
-field to `SearchResponse` that both stores fill, its name and weight to `pipeline/finding/fusion.py`, and its
-title to `ui/inspector/ranks.py`.
+To add a signal that reorders passages, write a function in `pipeline/finding/` and call it in `_find` after
+`names_first`; if it can raise sections from below the first `depth`, call it in `fetch_sections`, too. To add
+a ranked list, add a field to `SearchResponse` that both stores fill, its name and weight to
+`pipeline/finding/fusion.py`, and its title to `ui/inspector/ranks.py`.
 To add a language, see `pipeline/analysis.py` (stems) and `readers/language.py` (sentences).
 """
 
@@ -37,8 +37,8 @@ from pipeline.steps.events import KEPT_RANKS, Trace
 from pipeline.stores.base import DocumentStore, Ranking, SearchRequest, SearchResponse, Statistics, Vector
 from pipeline.words import well_formed
 
-LONGEST = 10_000  # characters of a question; a longer one is searched for by its beginning
-AT_ONCE = threading.BoundedSemaphore(CORES)  # searches of a process that work at the same time
+LONGEST = 10_000  # most characters of a question; the rest is cut off
+AT_ONCE = threading.BoundedSemaphore(CORES)  # limits how many searches of a process run at the same time
 
 
 @dataclass(eq=False, kw_only=True)
@@ -62,12 +62,12 @@ class HybridSearch:
         stop: threading.Event | None = None,
         trace: Trace | None = None,
     ) -> Retrieval:
-        """Passages for a question, best first, with the verdict and the steps.
+        """Return the passages for a question, best first, with the verdict and the steps.
 
-        A `hypothesis` is a hypothetical answer; its vector is averaged with the question's (HyDE, Gao et al.,
-        2022). The steps are added to a `trace`; without one, they keep the first `ranks` of each list (None =
-        all). Once `stop` is set, the reranker is skipped. Raises `StoreError` and `ManifestMismatch`; a
-        reranker that fails is a failed step.
+        `hypothesis` is a hypothetical answer; its vector is averaged with the question's (HyDE, Gao et al.,
+        2022). The steps are appended to `trace`; a new trace keeps the first `ranks` of a list (None = all).
+        Once `stop` is set, the reranker is skipped. Raises `StoreError`, `ManifestMismatch` and `ModelError`;
+        if only the reranker fails, its step fails and the search goes on.
         """
         options, stop = options or self.options, stop or threading.Event()
         trace, asked = trace or Trace(ranks=ranks), well_formed(question[:LONGEST])
@@ -138,7 +138,7 @@ class HybridSearch:
     def _search(
         self, text: str, vector: Vector, alpha: float, options: RetrievalOptions, indexed: Statistics
     ) -> SearchResponse:
-        """Return the ranked lists of both levels, by words and by vector."""
+        """Return the ranked lists of both levels, by BM25 (none if alpha is 1) and by vector (none if 0)."""
         request = SearchRequest(
             text=text if alpha < 1 else None,
             vector=vector if alpha > 0 else None,
@@ -151,7 +151,7 @@ class HybridSearch:
     def _judge(
         self, question: str, found: SearchResponse, passages: list[Passage], indexed: Statistics
     ) -> Answerability:
-        """Return the verdict on the fetched passages; without any, the documents do not answer."""
+        """Return the verdict on the fetched passages; without passages, its probability is 0."""
         calibration, index = self.calibration, self.store
         if not passages:
             return Answerability(0.0, calibration.threshold, sure=calibration.sure)
@@ -161,18 +161,18 @@ class HybridSearch:
 
 
 def _mean(question: Vector, hypothesis: Vector) -> Vector:
-    """Return the mean of both vectors at unit length; the question's alone if they are opposite."""
+    """Return the mean of both vectors, scaled to unit length; the question's vector if they are opposite."""
     mean = question + hypothesis
     length = float(np.linalg.norm(mean))
     return question if length < 1e-6 else np.asarray(mean / length, dtype=np.float32)
 
 
 def _descending(passages: list[Passage]) -> list[Passage]:
-    """Raise each passage's score to the highest score below it: one moved up by its name is first."""
+    """Return the passages with each score raised to the highest one after it, so that scores descend."""
     highest = list(accumulate((passage.score for passage in reversed(passages)), max))
     return [replace(p, score=score) for p, score in zip(passages, reversed(highest), strict=True)]
 
 
 def _rounded(ranking: Ranking) -> list[dict[str, Any]]:
-    """Return the ranking for the step, with scores rounded for people."""
+    """Return the hits as dictionaries for the step's data, with scores rounded to 5 digits."""
     return [hit._replace(score=round(hit.score, 5))._asdict() for hit in ranking]

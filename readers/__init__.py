@@ -1,1 +1,1 @@
-"""Files in, nodes out: Markdown files become section nodes, sections become sentence leaves."""
+"""Reading: find files, convert them to Markdown, and cut them into sections and sentences."""

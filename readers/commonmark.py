@@ -1,4 +1,4 @@
-"""Parse a Markdown text into its headings and the blocks of text between them, with their offsets.
+"""Markdown parser: headings and the blocks of text between them, with their offsets.
 
 The parser is pulldown-cmark (pyromark): CommonMark with tables, in linear time. It reads a mask of the text
 (`readers/dialects.py`) with one ASCII character for each character, so that its offsets are the file's.
@@ -20,12 +20,12 @@ from readers.dialects import END, FILL, ITEM, KIND, LABEL, ROW, TABLE, display, 
 from readers.levels import Block, Heading, Kind
 
 MAX_TITLE = 300
-"""Characters of a heading; a longer one is a paragraph, since each sentence below it has its headings.
+"""Most characters of a heading; a longer one becomes a paragraph, as each sentence stores its heading path.
 
-A longer header of a table is cut in its rows, which have it, too; the header row itself is a block, whole.
+Table rows store their table's header, cut to this length; the header row itself is a block of full length.
 """
 MAX_BLOCKS = 15_000
-"""Of one file as Markdown; the text after them is one block, which is read as it is."""
+"""Most blocks and headings that are parsed in one file; the text after them is one block of code."""
 
 Item = Block | Heading
 
@@ -42,10 +42,10 @@ _BRACKETS = re.compile(r"(?<![\w\]])\[([^\[\]\n]+)\](?![(\[])")
 
 
 def parse_markdown(text: str, *, suffix: str = ".md", start: int = 0) -> tuple[str, list[Item]]:
-    """Return `text[start:]` as readers see it, and its headings and non-blank blocks in order.
+    """Return the mask of `text` from `start` on, and the headings and non-blank blocks there, in order.
 
-    The former has the length of `text`, as all offsets count in it. Also masked are the `>` of quotes in
-    front of a block's later lines. `suffix` is the file's: in MDX an indent means nothing.
+    The mask is as long as `text` (blanks before `start`); all offsets count in `text`. It also hides the `>`
+    at the start of a quoted block's later lines. `suffix` is the file's: `.mdx` has no indented code.
     """
     masked = " " * start + mask(text[start:], suffix=suffix)
     body = "\n" * start + masked[start:].replace("\r\n", " \n").replace("\r", "\n")
@@ -63,12 +63,12 @@ def parse_markdown(text: str, *, suffix: str = ".md", start: int = 0) -> tuple[s
 
 
 def plain_text(markup: str) -> str:
-    """Return a line of masked Markdown without its markup."""
+    """Return a line of masked Markdown as plain text, without markup."""
     return _plain(markup, _events(_ascii(markup)))
 
 
 class _Event(NamedTuple):
-    """An event of the parser: where a block begins, it has the span of all of the block."""
+    """A parser event and its span; the event at the start of a block has the span of the whole block."""
 
     name: str
     detail: Any
@@ -78,7 +78,7 @@ class _Event(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Leaf:
-    """A leaf of the tree of blocks: its first event, those inside of it, and the containers around it."""
+    """A leaf of the block tree: its first event, the events inside it, its containers (outermost first)."""
 
     event: _Event
     inside: list[_Event]
@@ -86,12 +86,12 @@ class _Leaf:
 
 
 def _ascii(masked: str) -> str:
-    """One ASCII character for each character, so that the parser's bytes are characters."""
+    """Replace each non-ASCII character by `?`, so that the parser's byte offsets are character offsets."""
     return masked.encode("ascii", "replace").decode("ascii")
 
 
 def _events(text: str) -> Iterator[_Event]:
-    """Yield the parser's events except the ends of blocks; it parses as they are consumed."""
+    """Yield the parser's events, except the ends of blocks; the text is parsed lazily."""
     for event, place in pyromark.events_with_range(text, options=pyromark.Options.ENABLE_TABLES):
         name: str
         detail: Any
@@ -103,7 +103,7 @@ def _events(text: str) -> Iterator[_Event]:
 
 
 def _leaves(text: str) -> Iterator[_Leaf]:
-    """Yield the leaves of the tree of blocks; a tight list's item is a leaf without a paragraph."""
+    """Yield the leaves of the block tree; the text of a tight list's item is a leaf without a paragraph."""
     around: list[_Event] = []
     leaf: _Leaf | None = None
     for event in _events(text):
@@ -117,7 +117,7 @@ def _leaves(text: str) -> Iterator[_Leaf]:
         leaf = None
         if event.name in _LEAVES:
             leaf = _Leaf(event, [], tuple(around))
-        elif event.name not in _BLOCKS and around:  # but for the cells that a table's row lacks
+        elif event.name not in _BLOCKS and around:  # without containers: a cell that its table row lacks
             leaf = _Leaf(_Event("Tight", "", event.start, around[-1].end), [event], tuple(around))
         elif event.name in ("BlockQuote", "Item"):
             around.append(event)
@@ -126,7 +126,7 @@ def _leaves(text: str) -> Iterator[_Leaf]:
 
 
 def _blocks(body: str, *, indented_code: bool) -> Iterator[Item]:
-    """Yield the headings and blocks of `body`; without `indented_code`, indented lines are text."""
+    """Yield the headings and blocks of `body`; without `indented_code`, indented lines are Markdown."""
     header = None
     for leaf in _leaves(_ascii(body)):
         event, is_heading = leaf.event, leaf.event.name == "Heading" and not leaf.around
@@ -140,13 +140,13 @@ def _blocks(body: str, *, indented_code: bool) -> Iterator[Item]:
         if event.name == "TableHead":
             header = shortened(display(body[start:end]).strip(), MAX_TITLE)
         quotes = sum(container.name == "BlockQuote" for container in leaf.around)
-        is_kind = body.startswith(KIND, event.start) and "\n" not in body[start:end]  # of a callout
+        is_kind = body.startswith(KIND, event.start) and "\n" not in body[start:end]  # a kind without text
         if not is_kind and is_seen(body[start:end].replace(">", " ") if quotes else body[start:end]):
             yield Block(_kind(body, leaf), start, end, header if event.name == "TableRow" else None, quotes)
 
 
 def _kind(body: str, leaf: _Leaf) -> Kind:
-    """Return the kind of a leaf's block; text in a block of MkDocs is prose."""
+    """Return the kind of a leaf's block; the text of an MkDocs block (masked as a list item) is prose."""
     kind, around = _LEAVES.get(leaf.event.name, Kind.PROSE), leaf.around[-1:]
     in_item = kind is Kind.PROSE and around and around[0].name == "Item"
     return Kind.LIST_ITEM if in_item and not body.startswith(ITEM, around[0].start) else kind
@@ -169,7 +169,7 @@ def _span(body: str, leaf: _Leaf) -> tuple[int, int]:
 
 
 def _dedented(body: str, leaf: _Leaf) -> Iterator[Item]:
-    """Parse indented lines, which are text in MDX, without their indent."""
+    """Yield the headings and blocks of indented lines, parsed without their indent (as MDX does)."""
     lines = [body[line.start : line.end] for line in leaf.inside]
     starts = list(accumulate(map(len, lines), initial=0))
 
@@ -198,7 +198,7 @@ def _plain(text: str, events: Iterable[_Event]) -> str:
 def _without_tables(text: str, body: str) -> tuple[str, list[Block]]:
     """Return `body` with HTML tables replaced by line endings, and a block for each row.
 
-    A row with `<th>` is the header of the rows below.
+    The first row with `<th>` is the header of the rows below it.
     """
     rows: list[Block] = []
     for table in _TABLE.finditer(body):
@@ -213,7 +213,7 @@ def _without_tables(text: str, body: str) -> tuple[str, list[Block]]:
 
 
 def _without_quote_marks(masked: str, items: Iterable[Item]) -> str:
-    """`masked` with blanks for the `>` of quotes around a block, which the block's later lines have."""
+    """Return `masked` with blanks for the `>` at the start of each quoted block's second and later lines."""
     pieces: list[str] = []
     position = 0
     for item in items:

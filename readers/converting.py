@@ -1,7 +1,7 @@
-"""Other formats than Markdown, as Markdown: by `markitdown`, in a process of its own.
+"""Conversion of other formats to Markdown, by `markitdown` in a separate process.
 
-Files come from strangers: the process has limits of time and memory, and no keys, network or files. It lives
-from the first file to `close`, since starting it takes a second; after a fault the next file gets a new one.
+Files are untrusted: the process has limited time and memory, and no access to keys, network or documents. It
+runs from the first file until `close`, since it takes a second to start; after a fault a new one is started.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from readers.formats import INSTALL, Format
 from readers.source import ReaderError
 
 MEMORY, SECONDS = 1_500_000_000, 60.0
-"""Bytes of addresses that the process may use, and the time that a file may take."""
+"""Limits: bytes of address space for the process (not on Windows), and seconds for each file."""
 INHERITED = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TEMP", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
 FORBIDDEN = ("socket.", "subprocess.", "os.system", "os.exec", "os.posix_spawn", "os.fork", "urllib.")
-"""Audit events of Python that end the process: a converter has no reason for them."""
+"""Beginnings of Python's audit events that raise `PermissionError`: no converter needs them."""
 NO_TEXT = "nav, aside, footer, template, noscript, button, script, style, svg, a.headerlink"
-"""Elements of HTML that are not the text of a page."""
+"""CSS selectors of HTML elements that are removed, because they are not part of a page's text."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]")
 
 
 class FileConverter:
-    """Converts files to Markdown, each of at most `max_characters`, within `seconds`."""
+    """Converts files to Markdown; each may take `seconds` and give at most `max_characters` of Markdown."""
 
     def __init__(self, max_characters: int, *, seconds: float = SECONDS) -> None:
         self._most, self._seconds = max_characters, seconds
         self._process: subprocess.Popen[bytes] | None = None
 
     def text(self, data: bytes, kind: Format, *, source: str) -> str:
-        """Return the bytes of a file of a format as Markdown; raises `ReaderError`."""
+        """Convert a file's bytes; return Markdown, with any title as front matter. Raises `ReaderError`."""
         if not kind.installed:
             raise ReaderError(source, reason=f"{kind.title} needs an extra", fix=f"{INSTALL} installs it.")
         answer = self._answer(data, kind)
@@ -54,16 +54,16 @@ class FileConverter:
         return (f"---\ntitle: {json.dumps(title, ensure_ascii=False)}\n---\n\n" if title else "") + text
 
     def close(self) -> None:
-        """End the process, if there is one."""
+        """Kill the process, if there is one; the next call of `text` starts another."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()
             process.communicate()
 
     def _answer(self, data: bytes, kind: Format) -> dict[str, str]:
-        """Return the process's answer: the text and title, or the fault that ended it.
+        """Return the process's answer: `text` and `title`, or the `fault` that ended the process.
 
-        A line of JSON names the format and the length of the bytes that follow; the answer is such a line.
+        The request is a line of JSON (format, number of bytes), then the bytes; the answer is a line of JSON.
         """
         process = self._process = self._process or _start()
         assert process.stdin and process.stdout  # noqa: S101 (both are pipes)
@@ -73,7 +73,7 @@ class FileConverter:
         with contextlib.suppress(BrokenPipeError):  # the process has ended: there is no line
             process.stdin.write(json.dumps({"format": kind.name, "bytes": len(data)}).encode() + b"\n" + data)
             process.stdin.flush()
-            line = process.stdout.readline(12 * self._most + 100_000)  # 12: a character in JSON
+            line = process.stdout.readline(12 * self._most + 100_000)  # JSON takes up to 12 bytes a character
         timer.cancel()
         answer: dict[str, str] = json.loads(line) if line.endswith(b"\n") else {"fault": "over a limit"}
         if "fault" in answer:
@@ -90,7 +90,7 @@ def _start() -> subprocess.Popen[bytes]:
 
 
 def serve() -> None:
-    """Convert each file whose bytes arrive on standard input, until it ends or a converter fails."""
+    """Convert the files that arrive on standard input, until the input ends or a conversion fails."""
     answers, sys.stdout = os.fdopen(os.dup(1), "wb"), sys.stderr
 
     def answer(content: dict[str, str | None]) -> None:
@@ -111,7 +111,7 @@ def serve() -> None:
 
 
 def _convert(format_name: str, data: bytes) -> dict[str, str | None]:
-    """Return the text and the title of a file of a format, in the process that converts."""
+    """Return a file's `text` as Markdown, and its `title` or None; runs in the separate process."""
     from bs4 import BeautifulSoup
     from markitdown import StreamInfo, converters
 
@@ -129,7 +129,7 @@ def _convert(format_name: str, data: bytes) -> dict[str, str | None]:
 
 
 def _forbid(event: str, arguments: tuple[Any, ...]) -> None:
-    """Raise for the network, for other processes, and for files that are not of Python's installation."""
+    """Raise `PermissionError` for network use, new processes, writing, and reading outside Python's paths."""
     if event.startswith(FORBIDDEN):
         raise PermissionError(event)
     if event == "open" and isinstance(arguments[0], str):

@@ -1,4 +1,4 @@
-"""Documents as an ingest needs them: found, read or converted, and cut into sections and sentences."""
+"""The document reader of an ingest: finds, reads or converts files, and cuts them into sentences."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:  # an ingest with nothing to do cuts nothing, and imports no M
 
 @dataclass
 class MarkdownCorpus:
-    """Reads files of at most `max_bytes`, or more of formats that are converted.
+    """Finds, reads and cuts files of at most `max_bytes`; converted Markdown has at most as many characters.
 
-    Of folders, Markdown files are read, or those of `all_formats`; of `whole_folder`, all that can be.
-    `language` is that of documents that state none; without it, each one's is detected.
+    In folders, only Markdown files are read, unless `all_formats`; in `whole_folder`, all supported formats.
+    `language` applies to documents that state none; if it is empty, each document's language is detected.
     `make_cutter` is called for each document that is cut. `close` ends the process that converts.
     """
 
@@ -37,7 +37,7 @@ class MarkdownCorpus:
     _budget: IncludeBudget = field(default_factory=IncludeBudget, init=False)
 
     def find(self, path: Path, *, known: Collection[str] = ()) -> FoundFiles:
-        """Return the files at and below `path`; of a folder also files whose source is `known`."""
+        """Return the files at and below `path`; in folders, `known` sources may have any supported format."""
         is_whole = self.whole_folder is not None and path.resolve() == self.whole_folder.resolve()
         formats = is_whole or self.all_formats
         return find_files([path], max_bytes=self.max_bytes, all_formats=formats, known=known)
@@ -45,7 +45,7 @@ class MarkdownCorpus:
     def read(self, path: Path, *, source: str, known: str = "") -> Source | None:
         """Return a file's text with its included files, or converted to Markdown; raises `ReaderError`.
 
-        Return None instead if the file would be converted and its hash is `known`.
+        Return None if the file needs conversion and has the hash `known`: it has not changed since.
         """
         kind = format_of(path.name)
         if kind is None or kind.is_text:
@@ -55,7 +55,7 @@ class MarkdownCorpus:
         return None if digest == known else Source(self._converter.text(data, kind, source=source), digest)
 
     def cut(self, text: str, *, source: str) -> tuple[list[Section], list[Sentence]]:
-        """Return the sections of a text and all their sentences, in order."""
+        """Return the sections of a document's text and all their sentences, both in the order of the text."""
         from readers.language import detect
         from readers.sections import read_sections
 
@@ -63,7 +63,7 @@ class MarkdownCorpus:
         return sections, self.make_cutter().cut_all(sections)
 
     def close(self) -> None:
-        """End the converting process, and reset the limit of included text for the next ingest."""
+        """End the process that converts, and reset the limit of included text for the next ingest."""
         self._budget = IncludeBudget()
         if "_converter" in self.__dict__:
             self._converter.close()

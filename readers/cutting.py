@@ -1,6 +1,6 @@
-"""Cut sections into leaves: sentences, list items, table rows and code, with exact offsets.
+"""Cutting of sections into leaves: sentences, list items, table rows and code blocks, with exact offsets.
 
-A text that is too long is divided at the coarsest cuts that make its pieces short enough.
+A leaf with too many tokens is divided as coarsely as possible: at cells, lines, sentences, clauses or words.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from readers.language import Cut, sentence_ends
 from readers.levels import Block, Kind, Section, Sentence, build_sentences
 
 CHARACTERS_PER_TOKEN = 8
-"""A piece's end is looked for so many characters ahead per token; words are shorter."""
+"""The search for a piece's end looks this many characters ahead per allowed token; words are shorter."""
 DEFAULT_MAX_TOKENS = 254
-"""MiniLM's 256, less its two special tokens."""
+"""MiniLM reads 256 tokens, of which two are special tokens."""
 MAX_SENTENCES = 15_000
-"""Leaves of a file, after which its paragraphs are divided by length alone; a vector has 768 bytes."""
+"""After this many leaves of a file, paragraphs are cut only if too long: a leaf's vector has 768 bytes."""
 
 
 def cut_after(pattern: str) -> Cut:
-    """Return a function that cuts a text behind every match of `pattern`."""
+    """Return a function that cuts a text after each match of the regex `pattern`."""
     compiled = re.compile(rf"{pattern}|\Z")
     return lambda text: array("q", (match.end() for match in compiled.finditer(text)))
 
@@ -38,29 +38,29 @@ CLAUSES = cut_after(r"[,;:)\]–—]\s+")
 WORDS = cut_after(r"\s+")
 
 _DATA = re.compile(rf"{FILL}{{200,}}|\Z")
-"""Hidden data, which has a leaf on each side, or the end of the text."""
+"""A run of hidden data, which separates the leaves before and after it; or the end of the text."""
 _BLANKS = "".join(filter(str.isspace, map(chr, range(0x3001)))) + FILL
 
 
 @dataclass(frozen=True, slots=True)
 class TokenLimit:
-    """The most tokens of a text; `count_tokens` is called only if the length does not decide."""
+    """The most tokens that a text may have, and the function that counts them."""
 
     count_tokens: Callable[[str], int]
     max_tokens: int
 
     def allows(self, text: str) -> bool:
-        """Whether `text` is short enough; no token is shorter than a character, and most are no word."""
+        """Return whether `text` has few enough tokens; if its length decides, the tokens are not counted."""
         reach = CHARACTERS_PER_TOKEN * self.max_tokens
         is_short = len(text) <= reach or sum(map(len, text.split())) <= reach
         return len(text) <= self.max_tokens or (is_short and self.count_tokens(text) <= self.max_tokens)
 
 
 def divide(text: str, *, limit: TokenLimit, cuts: Sequence[Cut]) -> list[Span]:
-    """Return spans that cover `text`, in order, each within the limit when stripped.
+    """Return spans (start, end) that cover `text`, in order, each within the limit when stripped.
 
-    The text is cut at the first of `cuts`, as late as possible; a single unit that is too long, at the next
-    one; in the end anywhere. A single character stays, whatever the limit.
+    Each span ends at the last fitting offset of `cuts[0]`. If none fits, the text up to the next offset is
+    divided by `cuts[1:]`; after the last cut, between characters. A single character stays undivided.
     """
     if limit.allows(text.strip()) or len(text) == 1:
         return [(0, len(text))]
@@ -84,24 +84,24 @@ def divide(text: str, *, limit: TokenLimit, cuts: Sequence[Cut]) -> list[Span]:
 
 
 class SentenceCutter:
-    """Cuts sections into leaves; `text == source[start_char_idx:end_char_idx]` for each.
+    """Cuts sections into leaves; for each leaf, `text` is `file_text[start_char_idx:end_char_idx]`.
 
     A sentence of a paragraph, a paragraph of a list item, a table row and the inside of a code block are
-    leaves; a longer text than `max_tokens` is divided. All text is in exactly one leaf but for markup between
-    leaves: bullets, fences, rules, quote marks, and marks that readers do not see, such as tags. Marks within
-    a sentence stay in its text, and are blanks or fillers in its `shown`. An ordered item's number is part of
-    its leaf. A table's header row is a leaf, and in the metadata (`header`) of the rows below it.
+    leaves; one with more than `max_tokens` is divided. All text is in exactly one leaf, except markup between
+    leaves: bullets, fences, rules, quote marks, and marks that readers do not see, such as tags. Marks inside
+    a sentence stay in its `text`, but are blanks or fillers in its `shown`. An ordered item's number is in
+    its leaf. A table's header row is a leaf, and is also in the metadata (`header`) of the rows below it.
     """
 
     def __init__(self, count_tokens: Callable[[str], int], *, max_tokens: int = DEFAULT_MAX_TOKENS) -> None:
         self._limit = TokenLimit(lambda text: count_tokens(text.replace(FILL, "")), max_tokens)
 
     def cut(self, section: Section) -> list[Sentence]:
-        """Return the sentences of a section, in order; one that was made elsewhere is parsed first."""
+        """Return the sentences of a section, in order; if its `blocks` are None, its text is parsed first."""
         return self.cut_all([section if section.blocks is not None else _parsed(section)])
 
     def cut_all(self, sections: Iterable[Section]) -> list[Sentence]:
-        """Return the sentences of a file's sections, in order."""
+        """Return the sentences of a file's sections, in order; a section whose `blocks` are None has none."""
         sentences: list[Sentence] = []
         for section in sections:
             leaves = list(self._leaves(section, free=MAX_SENTENCES - len(sentences)))
@@ -109,7 +109,7 @@ class SentenceCutter:
         return sentences
 
     def _leaves(self, section: Section, *, free: int) -> Iterator[Block]:
-        """Yield the leaves, with offsets in the section's own text; `free` of them may be sentences."""
+        """Yield leaves, with offsets in the section's text; after `free`, paragraphs are not cut up."""
         sentences = sentence_ends(str(section.metadata.get("language", "")))
         shown, base = section.metadata.get("shown", section.text), section.start_char_idx
         for block in section.blocks or ():
@@ -128,7 +128,7 @@ class SentenceCutter:
 
 
 def _parts(block: str, sentences: Cut, *, most: int) -> Iterator[Span]:
-    """Yield the first `most` sentences of a block and the rest of it; hidden data divides a block, too."""
+    """Yield the spans of a block's first `most` sentences and of the rest; hidden data divides it, too."""
     position = 0
     for mark in _DATA.finditer(block):
         part = block[position : mark.start()]
@@ -138,7 +138,7 @@ def _parts(block: str, sentences: Cut, *, most: int) -> Iterator[Span]:
 
 
 def _parsed(section: Section) -> Section:
-    """Return a section that was made elsewhere, parsed; a heading in its text is a paragraph of it."""
+    """Return `section` with its text parsed into `blocks`; headings in the text become paragraphs."""
     suffix = PurePosixPath(section.metadata.get("source", "")).suffix
     shown, items = parse_markdown(section.text, suffix=suffix)
     blocks = [item if isinstance(item, Block) else Block(Kind.PROSE, item.start, item.end) for item in items]

@@ -1,8 +1,8 @@
-"""What readers see of Markdown: marks of site generators are masked, as the table `dialects.tsv` says.
+"""Masking of the marks of site generators, which readers of Markdown do not see; `dialects.tsv` lists them.
 
-`mask` returns a text of the same length, so an offset in the mask is an offset in the file. A mark becomes
-`FILL`, which the block parser takes for a character and `display` removes; a line of marks alone is blank. To
-support another construct, add a row to the table.
+`mask` returns a text of the same length, so an offset in the mask is an offset in the file. Each character of
+a mark becomes `FILL`, which the block parser takes for text and `display` removes; a line with marks only
+becomes blank. To support another construct, add a row to the table.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from typing import NamedTuple
 FILL = "\u2060"
 LABEL = f"{FILL} {FILL}"  # begins a line that is a block of its own
 TITLE = f"{LABEL} {FILL}"  # begins a line that is the title of a callout, an admonition or a fold
-KIND = f"{FILL}\t"  # begins the line of a callout without a title: its kind, which stands before its text
+KIND = f"{FILL}\t"  # begins a line with only the kind of a callout without a title; the text comes next
 TABLE, ROW, END = "\u2061", "\u2062", "\u2063"  # begin an HTML table and its rows, and end it
 ITEM = f"-   {FILL}"
-"""Begins a block of MkDocs whose text is indented by four; to the parser it is a list item."""
-LONGEST_ADDRESS = 2_000  # characters of an address; a longer one is taken for data
+"""Begins an MkDocs block whose text is indented by four blanks; the parser reads it as a list item."""
+LONGEST_ADDRESS = 2_000  # characters; an address from this length on is masked as data
 
 Span = tuple[int, int]
 _Found = re.Match[str]
 _Replace = Callable[[_Found, str], str]
-"""Takes a construct and the argument of its row; returns what takes its place."""
+"""Takes a match of a construct and the argument in its row; returns a replacement of the same length."""
 
 _CODE = "\ue000"  # stands for a character of code while marks are looked for
 _ROWS = [row.split("\t") for row in Path(__file__).with_suffix(".tsv").read_text("utf-8").splitlines()]
@@ -56,9 +56,9 @@ _ITEM_WITHOUT_TITLE = re.compile(rf"-   {FILL}[{FILL} \t]*(?>(?:\r?\n[ \t]*)+)(?
 
 
 def mask(text: str, *, suffix: str = ".md") -> str:
-    """Return `text` as its readers see it, of the same length, with its line endings.
+    """Return `text` with `FILL` or blanks for hidden marks, at the same length and with its line endings.
 
-    `suffix` is the file's: `.mdx` has no indented code blocks.
+    `suffix` is the ending of the file's name: `.mdx` has no indented code blocks.
     """
     is_mdx = suffix.lower() == ".mdx"
     given = text.replace("\r\n", " \n").replace("\r", "\n")
@@ -81,7 +81,7 @@ def _without(where: str, text: str) -> str:
 
 
 def display(masked: str) -> str:
-    """Return a mask without fillers, and without the blanks and empty lines around them."""
+    """Return a mask without fillers, or blanks and empty lines around them; HTML tables become Markdown."""
     if TABLE in masked or ROW in masked or END in masked:
         masked = _with_pipes(masked)
     if FILL in masked:
@@ -92,7 +92,7 @@ def display(masked: str) -> str:
 
 
 def display_titled(masked: str) -> str:
-    """Like `display`, with titles of callouts, admonitions and folds bold and on lines of their own."""
+    """Like `display`, but with the titles of callouts, admonitions and folds in bold on their own lines."""
     return display(_TITLE.sub(_bold, masked))
 
 
@@ -102,7 +102,7 @@ def _bold(title: _Found) -> str:
 
 
 def is_seen(masked: str) -> bool:
-    """Whether readers see anything of a part of a mask; punctuation around a mark does not count."""
+    """Return whether a piece of a mask has visible text; if it has fillers, punctuation does not count."""
     return any(map(str.isalnum, masked)) if FILL in masked else bool(masked.strip())
 
 
@@ -117,7 +117,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def _with_pipes(masked: str) -> str:
-    """Return a mask with HTML tables as Markdown's; a delimiter follows the first row of a whole table."""
+    """Return a mask with HTML tables as Markdown; a delimiter row is added if the table begins in it."""
     pieces, last = list[str](), ""
     for text, sign in zip(*[iter([*_EDGE.split(masked), ""])] * 2, strict=True):
         before, *rows = _ROW.split(_BLANK_START.sub("", text) if last == END else text)
@@ -136,7 +136,7 @@ def _with_pipes(masked: str) -> str:
 
 
 def _closed_up(gap: _Found) -> str:
-    """Return what takes the place of fillers and the blanks among them: at most a blank, or the indent."""
+    """Return what replaces fillers and the blanks around them: the line's indent, a blank or nothing."""
     start, end = gap.span()
     if start == 0 or gap.string[start - 1] == "\n":
         return gap[1]
@@ -145,7 +145,7 @@ def _closed_up(gap: _Found) -> str:
 
 
 class Dialect(NamedTuple):
-    """A row of the table: one construct, and its replacement."""
+    """A row of the table: one construct and its replacement; `end` matches the end of an enclosing one."""
 
     guard: str
     replacement: str
@@ -192,19 +192,19 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _covered(text: str, sign: str) -> str:
-    """Return `sign` for each character of `text` but its line endings."""
+    """Return `text` with `sign` in place of each character except its line endings."""
     return "\n".join(sign * len(line) for line in text.split("\n"))
 
 
 def _put(found: _Found, argument: str) -> str:
-    """Return the argument, with blanks for `_`, behind the blanks and quote marks of the match."""
+    """Return the match's leading blanks and quote marks, the argument with blanks for `_`, and fillers."""
     rest = found[0].lstrip(f" \t>{FILL}")
     put = _SIGNS.get(argument) or argument.replace("_", " ")
     return found[0][: -len(rest)] + put + FILL * (len(rest) - len(put))
 
 
 def _label(found: _Found, argument: str, *, start: str = LABEL) -> str:
-    """Return only the shown parts of a mark, as a block of its own if the mark has its line alone."""
+    """Return the shown parts of a mark among fillers, as a separate block if its line has nothing else."""
     spans, margin = _shown(found, argument), len(_margin(found))
     before = found.string[max(0, found.start() - 100) : found.start()].rpartition("\n")[2]
     after = found.string[found.end() : found.end() + 100].partition("\n")[0]
@@ -214,7 +214,7 @@ def _label(found: _Found, argument: str, *, start: str = LABEL) -> str:
 
 
 def _heading(found: _Found, _: str) -> str:
-    """Return `##  X` for `<h2>X</h2>`; a tag without attributes has room for three signs."""
+    """Return `## `, fillers and `X` for `<h2>X</h2>`; a tag without attributes has room for three `#`."""
     first, last = found.span(3)
     room = first - found.start()
     signs = "#" * min(int(found[2]), room - 1) + " "
@@ -222,7 +222,7 @@ def _heading(found: _Found, _: str) -> str:
 
 
 def _tag(found: _Found, argument: str) -> str:
-    """Return the shown attributes of a tag, or a blank; a bare `<name>` is a tag only if it is closed."""
+    """Return a tag's shown attributes, or a blank and fillers; a bare `<name>` without `</name>` is text."""
     is_bare = "=" not in found[0] and not found[0].endswith("/>")
     if is_bare and found[0][1:-1].split()[0] not in _closed(found.string):
         return found[0]
@@ -264,7 +264,7 @@ def _kept(found: _Found, spans: list[Span], joint: str, *, skip: int = 0, openin
 
 
 def _shown(found: _Found, attributes: str) -> list[Span]:
-    """Return the spans of the groups, else of the values of these attributes (a pattern)."""
+    """Return the non-blank spans of the groups; without any, of the values of `attributes` (a regex)."""
     spans = [found.span(number) for number in range(1, found.re.groups + 1) if found[number]]
     if attributes and not spans and "=" in found[0]:
         shown = _compiled(rf"(?<=[\s\"'{{])(?:{attributes})\s*+=\s*+\{{?(?:\"([^\"]*+)\"|'([^']*+)')")
@@ -285,7 +285,7 @@ def _closed(text: str) -> frozenset[str]:
 
 
 def code_spans(text: str) -> Iterator[Span]:
-    """Yield the spans of inline code: from a run of backticks to the end of the next one of its length."""
+    """Yield spans of inline code: from a run of backticks to the end of its block's next equally long run."""
     runs: list[Span] = []
     for found in itertools.chain(_TICKS.finditer(text), [None]):
         if found and found[0] != "\n":
@@ -304,7 +304,7 @@ def code_spans(text: str) -> Iterator[Span]:
 
 
 def _without_code(text: str, *, indented: bool) -> str:
-    """`text` with `_CODE` for each character of code, and colons for the fences of MyST's directives."""
+    """Return `text` with `_CODE` for each character of code, and colons for the fences of MyST directives."""
     lines = _without_fences(text.split("\n"))
     text = "\n".join(_without_indented(lines) if indented else lines)
     text = _ROLE.sub(lambda role: role[1].ljust(len(role[0]), FILL), text)
@@ -319,7 +319,7 @@ def _without_code(text: str, *, indented: bool) -> str:
 
 
 def _without_fences(lines: Iterable[str]) -> Iterator[str]:
-    """Yield lines with `_CODE` for the insides of fences, and colons for MyST's directives that hold text."""
+    """Yield lines with `_CODE` for fenced code, and colons for the fences of MyST directives with text."""
     directives: list[str] = []
     code, deepest, options = "", 0, False
     for line in lines:
@@ -346,9 +346,9 @@ def _without_fences(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _without_indented(lines: Iterable[str]) -> Iterator[str]:
-    """Yield lines with `_CODE` for those that are code by their indent.
+    """Yield the lines, with `_CODE` for the text of indented code.
 
-    Such lines follow a blank line, outside of lists and of MkDocs' blocks.
+    Indented code begins after a blank line, outside of lists and MkDocs blocks.
     """
     inside, blank, code = False, True, False
     for line in lines:
@@ -369,7 +369,7 @@ def _without_indented(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _without_data(run: _Found) -> str:
-    """Return fillers for base64 and minified code; tables, long addresses and rows of signs stay."""
+    """Return fillers for base64 and minified code; keep tables, rulers, addresses under 2,000 characters."""
     word = run[0]
     if word.count("|") > 3 or ("://" in word and len(word) < LONGEST_ADDRESS):
         return word

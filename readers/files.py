@@ -1,9 +1,9 @@
-"""Finds the files of documents.
+"""Search for document files.
 
-Folders are searched recursively, without the files that `.gitignore` and `.athenaignore` leave out by git's
-rules. Everything that is found and not read is recorded with the reason. Symbolic links in folders are not
-followed, so that no circle is entered and nothing outside is read. A file that is named is read whatever its
-format.
+Folders are searched recursively, except for files that `.gitignore` and `.athenaignore` exclude by git's
+rules. Every file that is found but not read is recorded with the reason. Symbolic links in folders are not
+followed: this avoids cycles, and no file outside the folder is read. A file that is named directly may have
+any supported format.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 from readers.formats import INSTALL, MARKDOWN, format_of
 from readers.source import LeftOut, ReaderError, read_bytes, unreadable
 
-MAX_DEPTH = 100  # folders in folders
+MAX_DEPTH = 100  # nested folders
 UNKNOWN_ENDING = "of unknown ending"
 IGNORE_FILES = (".gitignore", ".athenaignore")
-"""In rising precedence: where both have a pattern for a file of their folder, the last one decides."""
+"""In rising order of precedence: in the same folder, `.athenaignore` overrides `.gitignore`."""
 MAX_BYTES, MAX_LINES, MAX_DOUBLE_STARS = 100_000, 1_000, 2
-"""Of an ignore file, and of one pattern: matching takes a path's depth to the power of its `**`."""
+"""Limits of one ignore file, and of one pattern: with n `**`, matching takes (path depth)ⁿ steps."""
 
 _STAR = "[^/]*"
 
@@ -43,7 +43,7 @@ class FoundFile:
 
 @dataclass(slots=True)
 class FoundFiles:
-    """The result of a search: files to be read by source, errors, and everything that is left out."""
+    """The result of a search: files to read, sorted by source; errors; and every omitted file or folder."""
 
     files: list[FoundFile] = field(default_factory=list)
     problems: list[ReaderError] = field(default_factory=list)
@@ -53,11 +53,11 @@ class FoundFiles:
 def find_files(
     paths: Iterable[Path | str], *, max_bytes: int, all_formats: bool = False, known: Collection[str] = ()
 ) -> FoundFiles:
-    """Return the files at and below `paths`, in the order of the parts of their sources.
+    """Return the files at and below `paths`, sorted by the folders and names of their sources.
 
-    A file may have `max_bytes`. Of folders, Markdown files are read, or those of `all_formats`, and files
-    whose source is `known`: they are indexed, so that reading one over the limit says why. A file in `paths`
-    is read whatever its format. A file reached twice is listed once, under the first name.
+    In folders, only Markdown files and `known` (indexed) sources are found, or all formats if `all_formats`.
+    Files over `max_bytes` are left out, but `known` files and files named in `paths` stay, so that reading
+    them raises the error. Named files may have any supported format. A file found twice keeps its first name.
     """
     search = _Search(max_bytes, all_formats, known)
     for path in map(Path, paths):
@@ -72,7 +72,7 @@ def find_files(
             search.keep(Path(os.path.realpath(path)), path.name, is_named=True)
         else:
             fix = "Convert it, or name it .md if it is Markdown."
-            search.problems.append(ReaderError(path.name, reason="of unknown ending", fix=fix))
+            search.problems.append(ReaderError(path.name, reason="its name has an unknown ending", fix=fix))
     files = sorted(search.files.values(), key=lambda file: file.source.split("/"))
     return FoundFiles(files, search.problems, search.left_out)
 
@@ -88,7 +88,7 @@ class IgnoreFile:
 
 @dataclass(slots=True)
 class _Search:
-    """Collects the files at and below several paths; the files by their paths without links."""
+    """The results of a search in progress; `files` has each file by its path without symbolic links."""
 
     max_bytes: int
     all_formats: bool
@@ -98,7 +98,7 @@ class _Search:
     left_out: list[LeftOut] = field(default_factory=list)
 
     def walk(self, root: Path) -> None:
-        """Search a folder and those below it: a loop, since a tree may be deeper than Python's stack."""
+        """Search a folder and all folders below it, in a loop: a tree may be deeper than Python's stack."""
         root = Path(os.path.realpath(root))
         folders: list[tuple[str, tuple[IgnoreFile, ...]]] = [("", ())]
         while folders:
@@ -124,7 +124,7 @@ class _Search:
                     self.keep(Path(entry.path), source)
 
     def keep(self, path: Path, source: str, *, is_named: bool = False) -> None:
-        """Add a file to the found ones, or record why it cannot be read."""
+        """Add a file to `files`, or record why not; named and `known` files may be over the size limit."""
         try:
             status = path.stat()
             is_new = not is_named and source not in self.known
@@ -140,7 +140,7 @@ class _Search:
             self.files.setdefault(path, FoundFile(path, source))
 
     def _why_not(self, source: str, entry: os.DirEntry[str], ignoring: tuple[IgnoreFile, ...]) -> str:
-        """Why a file or folder below a root is left out; "" where it is not."""
+        """Return the reason to leave out a file or folder below a root; "" if there is none."""
         known = None if source.endswith("/") else format_of(source)
         if entry.is_symlink():
             return "" if entry.name in IGNORE_FILES else "reached by a symbolic link"
@@ -162,7 +162,7 @@ class _Search:
 
 
 def _check_name(source: str) -> None:
-    """Raise `ReaderError` for a name that cannot be cited: a line break would begin a line wherever it is."""
+    """Raise `ReaderError` for a name that is not UTF-8 or has a line break, which would break citations."""
     lines = source.splitlines()
     if len(lines) > 1 or re.search("[\ud800-\udfff]", source):
         reason = "its name is not UTF-8, or has a line break"
@@ -182,9 +182,9 @@ def ignored_by(files: tuple[IgnoreFile, ...], path: str) -> str:
 
 
 def read_ignore_file(path: Path, *, folder: str) -> tuple[IgnoreFile, list[ReaderError]]:
-    """Return the patterns of the ignore file at `path` in `folder`, and the first error in it, if any.
+    """Return the patterns of the ignore file at `path` in `folder`, and a list with its first error, if any.
 
-    A file that is too large, or that is a link, has no patterns: git follows no link either.
+    A file that is unreadable, too large or a symbolic link has no patterns; git follows no such link either.
     """
     source, patterns, problems = folder + path.name, list[GitIgnoreSpecPattern](), list[ReaderError]()
     try:
@@ -206,12 +206,12 @@ def read_ignore_file(path: Path, *, folder: str) -> tuple[IgnoreFile, list[Reade
 
 
 def _pattern(line: str) -> GitIgnoreSpecPattern:
-    """One compiled pattern; raises `ValueError` for a line that is none, or takes too long to match."""
+    """Return a line's compiled pattern; raise `ValueError` if it is invalid or takes too long to match."""
     if line.rstrip("/*").count("**") > MAX_DOUBLE_STARS:
         raise ValueError(f"{line[:40]!r} has too many **")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # about `[[` in a class
+            warnings.simplefilter("ignore", FutureWarning)  # for `[[` in a character class
             pattern = GitIgnoreSpecPattern(line)
             if pattern.regex is not None:
                 pattern = GitIgnoreSpecPattern(re.compile(_linear(pattern.regex.pattern)), pattern.include)
@@ -221,7 +221,7 @@ def _pattern(line: str) -> GitIgnoreSpecPattern:
 
 
 def _linear(regex: str) -> str:
-    """`regex` with stars that do not backtrack: of two in a name, the first takes as little as it can."""
+    """Return `regex` with stars that do not backtrack: the first of two in a name matches lazily."""
     before, *parts = regex.split(_STAR)
     inner = [f"(?>{_STAR}?{part})" if "/" not in part.replace("[^/]", "") else _STAR + part for part in parts]
     return "".join([before, *inner[:-1], *(_STAR + part for part in parts[-1:])])

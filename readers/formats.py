@@ -1,4 +1,4 @@
-"""The formats of documents, by the endings of their files' names."""
+"""Document formats, recognised by the ending of the file name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ INSTALL = "pip install 'athena-docs[files]'"
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One format: its name, its title as people read it, and the endings of its files."""
+    """One format: its name, its title for users, and its file name endings (lower case, with the dot)."""
 
     name: str
     title: str
@@ -20,7 +20,7 @@ class Format:
 
     @property
     def installed(self) -> bool:
-        """Whether the extra `[files]` is installed, if the format needs it."""
+        """True if the format can be read: it is text, or the extra `[files]` is installed."""
         return self.is_text or importlib.util.find_spec("markitdown") is not None
 
 

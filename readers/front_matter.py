@@ -1,4 +1,4 @@
-"""Read the metadata block that may open a Markdown file: YAML between `---` or TOML between `+++`."""
+"""Front matter: the metadata at the start of a Markdown file, as YAML between `---` or TOML between `+++`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import yaml
 from readers.dialects import shortened
 
 MAX_CHARACTERS = 16_384
-"""Longer blocks are text: nothing that size is metadata, and YAML takes long to parse it."""
+"""A longer block is read as page text: metadata is never that long, and parsing YAML of that size is slow."""
 LONGEST_VALUE, MOST_ITEMS = 300, 50
-"""Longer values and lists are cut: they go with every section."""
+"""Characters of a value, and items of a list; the rest is cut off, since every section stores them."""
 
 _BLOCK = re.compile(
     rf"(---|\+\+\+)[ \t]*(?:\r\n?|\n)((?s:.{{0,{MAX_CHARACTERS}}}?))"
@@ -26,14 +26,14 @@ _KEY = re.compile(r"\s*[\w-]+[ \t]*[:=](?:[ \t\r\n]|\Z)")
 _logger = logging.getLogger(__name__)
 
 FrontMatter = Mapping[str, tuple[str, ...]]
-"""The texts of each key."""
+"""The values of each key, as texts; empty for a key whose value is a mapping or null."""
 
 
 def read_front_matter(text: str, *, source: str) -> tuple[FrontMatter, int]:
     """Return the front matter of `text`, and the offset of the text after it.
 
-    Without front matter, return {} and 0; a delimited block that is no mapping is text. If a block
-    begins with a key and cannot be parsed, only its `title:` line is kept, and a warning is logged.
+    Without front matter, return {} and 0; a delimited block that is not a mapping counts as text. If a
+    block begins with a key but cannot be parsed, only its title is returned, and a warning is logged.
     """
     block = _BLOCK.match(text)
     if not block:
@@ -53,17 +53,17 @@ def read_front_matter(text: str, *, source: str) -> tuple[FrontMatter, int]:
 
 
 def _load(text: str, *, toml: bool) -> object:
-    """Parse a block. YAML's scalars stay texts, so that `2.10` and `on` keep their meaning.
+    """Parse a block, with every YAML scalar as text: `2.10` and `on` keep their spelling.
 
-    PyYAML's own parser reads it: libyaml's crashes the process on deep nesting.
+    The YAML parser is the one in Python, because libyaml crashes the process on deep nesting.
     """
     if toml:
         return tomllib.loads(text.replace("\r\n", "\n").replace("\r", "\n"))
-    return yaml.load(text, Loader=yaml.BaseLoader) or {}  # noqa: S506 (it makes texts, lists and mappings only)
+    return yaml.load(text, Loader=yaml.BaseLoader) or {}  # noqa: S506 (it only makes texts, lists, mappings)
 
 
 def _texts(value: object) -> tuple[str, ...]:
-    """Return a value, or the first items of a list, as texts, without mappings, nested lists and nulls."""
+    """Return a value, or a list's first items, as texts; leave out mappings, nested lists and nulls."""
     items = value[:MOST_ITEMS] if isinstance(value, list) else [value]
     return tuple(
         _text(one) for one in items if not isinstance(one, list | dict) and one not in ("", "~", "null")
@@ -71,5 +71,5 @@ def _texts(value: object) -> tuple[str, ...]:
 
 
 def _text(value: object) -> str:
-    """Return a value as a short text without the lone surrogates that YAML's escapes can make."""
+    """Return a value as text, cut to `LONGEST_VALUE`, without the lone surrogates of YAML's escapes."""
     return shortened(str(value).strip().encode("utf-8", "replace").decode("utf-8"), LONGEST_VALUE)

@@ -1,9 +1,9 @@
 """The language of a document, and the ends of its sentences.
 
-The language is English by its words, else that of `py3langid`. Sentences end by Punkt in the
+Enough common English words make a page English, else `py3langid` decides. Sentences end by Punkt in the
 languages of `TRAINED`, by Unicode's rules in all others. To add a language, add its ISO 639-1 code and the
-name of its model to `_TRAINED`; its stemmer belongs into `pipeline/analysis.py`. The trained models come with
-llama-index. They are read here, because nltk refuses files that an installer hard-linked (uv does).
+name of its model to `_TRAINED`, and its stemmer to `pipeline/analysis.py`. The trained models come with
+llama-index. This module reads them itself, because nltk refuses hard-linked files, which uv installs.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 from readers.dialects import FILL, code_spans
 
 Cut = Callable[[str], Sequence[int]]
-"""Takes a text; returns the offsets, rising, where its parts end. The last one is the text's length."""
+"""Takes a text; returns the end offsets of its pieces, ascending. The last, the text's length, may repeat."""
 _TRAINED = """
 cs:czech da:danish de:german el:greek en:english es:spanish et:estonian fi:finnish fr:french it:italian
 ml:malayalam nb:norwegian nl:dutch no:norwegian pl:polish pt:portuguese ru:russian sl:slovene sv:swedish
 tr:turkish"""
 TRAINED = dict(pair.split(":") for pair in _TRAINED.split())
-"""Names of the trained models by ISO 639-1 code of the language."""
+"""Maps ISO 639-1 codes to the names of the trained models."""
 _ABBREVIATIONS = """
 al approx ca cf ch chap def dept dr e.g eg eq eqs est etc ex fig figs i.e ie incl jr max min misc mr mrs ms
 no nos p.s par pp prof ref refs resp rev sec st vs viz vol"""
 ABBREVIATIONS = frozenset(_ABBREVIATIONS.split())
-"""English words whose full stop ends no sentence by itself, in addition to those of the trained model."""
-LONGEST = 20_000  # characters of a text that Punkt reads: nltk gives up on one that takes it five seconds
+"""English abbreviations whose full stop ends no sentence by itself, in addition to the trained model's."""
+LONGEST = 20_000  # characters that Punkt reads: nltk gives up on a text after five seconds
 
-CHARACTERS, LETTERS = 60_000, 8_000  # of a text, and of its prose, that are looked at
-FEWEST = 20  # a text with fewer Latin letters has no language: that of a few words is a guess
-SURE = 0.99  # 1 % of passages of 20 letters in 17 languages have this probability of a wrong one
-SHARE = 0.2  # of the letters, from which other scripts decide; English pages have up to .15, Chinese .4
+CHARACTERS, LETTERS = 60_000, 8_000  # characters of a text, and then of its prose, that are read
+FEWEST = 20  # letters; the language of a shorter text in Latin script would be a guess
+SURE = 0.99  # least probability; a wrong language has it in 1 % of 20-letter passages of 17 languages
+SHARE = 0.2  # above this share of letters, other scripts decide; English pages have up to .15, Chinese .4
 ENGLISH = frozenset({"the", "and", "this", "that", "with", "from", "are", "you", "which"})
-ENGLISH_SHARE = 0.04  # of a page's words; 1,470 pages in eleven other languages have at most .026
+ENGLISH_SHARE = 0.04  # least share of a page's words; 1,470 pages in eleven other languages have up to .026
 _FOREIGN = re.compile("[\u0370-\u1cff\u1f00-\u1fff\u3040-\ud7ff\uf900-\ufdff]{2,}")
-"""Words of other scripts than Latin; a single letter may be a sign of mathematics."""
+"""Words in other scripts than Latin; a single letter does not count, as it may be a mathematical symbol."""
 _NO_PROSE = re.compile(
     r"\A---\n(?:.*\n)*?---\n"  # front matter
     r"|^[ ]*(?P<fence>`{3,}+|~{3,}+).*\n(?:.*\n)*?[ ]*(?P=fence)[ \t]*$"
@@ -54,20 +54,20 @@ _NO_PROSE = re.compile(
 )
 _CLOSES = r"\"')\]}\u2019\u201d\xbb"
 _GOES_ON = re.compile(rf"(?<=[!?])[{_CLOSES}\u2018\u201c\xab]*(?=\s+[a-z])")
-"""Marks that end no sentence, as that of `the "Stop!" button`."""
+"""Closing marks after `!` or `?` that end no sentence, as in `the "Stop!" button`."""
 _CANDIDATE = re.compile(r"[.?!](?:\W|_)")
 _UNICODE_END = re.compile(
     rf"[。．｡！？]+[{_CLOSES}」』）】〉》〕］]*\s*"
     rf"|(?<![.?!…।॥؟۔])[.?!…।॥؟۔]++[{_CLOSES}]*+\s++(?=[^a-z\s])"
     r"|(?<=[\u0e00-\u0e7f])[ \n]+(?=[\u0e00-\u0e7f])|\Z"
 )
-"""After UAX #29: full-width stops need no blank; in Thai, a blank ends a sentence."""
+"""Based on UAX #29: full-width stops need no blank after them; in Thai, a blank ends a sentence."""
 _MARKUP = re.compile(rf"\]\([^()\s]*(?:\s+\"[^\"\n]*\")?\)|<[A-Za-z/!?][^<>]*>|{FILL}+|\*+|_+")
 _HAS_MARKUP = re.compile(rf"[*_<`{FILL}]|\]\(")
 
 
 def detect(text: str) -> str:
-    """The ISO 639-1 code of a page's language; "" for too little text or an unknown language."""
+    """Return the ISO 639-1 code of a page's language; "" for little text, or if unsure (Latin script)."""
     prose = _NO_PROSE.sub(" ", text[:CHARACTERS])[:LETTERS]
     letters, words = sum(map(str.isalpha, prose)), _FOREIGN.findall(prose)
     is_latin = sum(map(len, words)) <= SHARE * letters
@@ -85,7 +85,7 @@ def detect(text: str) -> str:
 
 @functools.cache
 def sentence_ends(language: str) -> Cut:
-    """Return the function that finds the ends of sentences in a language (ISO 639-1; "" is English)."""
+    """Return the function that finds sentence ends in a language (an ISO 639-1 code; "" means English)."""
     language = language or "en"
     if language not in TRAINED:
         return unicode_ends
@@ -95,12 +95,12 @@ def sentence_ends(language: str) -> Cut:
 
 
 def unicode_ends(text: str) -> Sequence[int]:
-    """Return the ends of sentences by Unicode's rules, for languages without a model."""
+    """Return the end offsets of sentences by Unicode's rules, for languages without a trained model."""
     return array("q", (found.end() for found in _UNICODE_END.finditer(mask_markup(text))))
 
 
 def _punkt_ends(tokenizer: PunktSentenceTokenizer, text: str) -> Sequence[int]:
-    """Return the ends of sentences by Punkt; emphasis, code, links and masks are hidden from it."""
+    """Return sentence ends by Punkt, with markup masked; by Unicode's rules if `text` exceeds `LONGEST`."""
     if not _CANDIDATE.search(text):
         return [len(text)]
     if len(text) > LONGEST:
@@ -112,10 +112,10 @@ def _punkt_ends(tokenizer: PunktSentenceTokenizer, text: str) -> Sequence[int]:
 
 
 def mask_markup(text: str) -> str:
-    """`text`, of the same length, with inline markup replaced by characters of plain text.
+    """Return `text`, at the same length, with plain characters in place of inline markup.
 
-    Code becomes one word. Marks that close (of emphasis, of a link's target) become a bracket, which Punkt
-    keeps with the sentence that it ends; marks that open become a space.
+    Code becomes one word. Closing marks (of emphasis, of a link's target) become brackets, which Punkt keeps
+    with the sentence before them; opening marks become spaces.
     """
     if not _HAS_MARKUP.search(text):
         return text
@@ -127,17 +127,17 @@ def mask_markup(text: str) -> str:
 
 
 def _masked(match: re.Match[str]) -> str:
-    """Return as many characters of plain text for one mark; a mark behind a blank opens, others close."""
+    """Return plain characters for one mark, as many as it has; a mark after a blank opens, others close."""
     is_address = match[0].startswith("<") and ("://" in match[0] or "@" in match[0])
     opens = match.start() == 0 or match.string[match.start() - 1].isspace()
     return ("X" if is_address else " " if opens else ")") * len(match[0])
 
 
 def _load_model(name: str) -> PunktParameters:
-    """A trained model of nltk's `punkt_tab`; raises `ModuleNotFoundError` without llama-index-core."""
+    """Load a trained model of nltk's `punkt_tab`; raise `ModuleNotFoundError` without llama-index-core."""
     package = find_spec("llama_index.core")
     if package is None or not package.origin:
-        raise ModuleNotFoundError("Sentences need llama-index-core: install it again with pip.")
+        raise ModuleNotFoundError("Cannot find sentence ends without llama-index-core: install it with pip.")
     folder = Path(package.origin).parent / "_static" / "nltk_cache" / "tokenizers" / "punkt_tab" / name
 
     def rows(table: str) -> list[list[str]]:

@@ -1,10 +1,10 @@
-"""Blocks of Markdown; sections and the sentences in them, with ids that stay the same.
+"""Blocks and headings of Markdown; sections and their sentences, with ids that a new ingest does not change.
 
 document = uuid5(source); section = uuid5(document, heading path, occurrence);
 sentence = uuid5(section, position).
 
-Their attributes have the names of LlamaIndex's `TextNode`, without its weight: importing it takes longer than
-reading a book. `readers/llamaindex.py` makes LlamaIndex's nodes of them.
+The attributes have the names of LlamaIndex's `TextNode`. That class is not used, because importing it takes
+longer than reading a whole book; `readers/llamaindex.py` converts to it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from typing import Any
 from uuid import UUID, uuid5
 
 NAMESPACE = UUID("7a1f0c52-3c0e-5d8b-9a43-6f1f2b6f5e11")
-"""The namespace of Athena's document ids; a change of it makes every index a different one."""
+"""The namespace of Athena's document ids; changing it changes every id in every index."""
 INHERITED = ("source", "title", "heading_path", "aliases", "keywords", "language")
-"""Metadata that sentences have from their section."""
+"""Metadata that a sentence copies from its section."""
 NEWLINE = re.compile(r"\r\n?|\n")
 """CommonMark's three line endings."""
 
@@ -45,9 +45,9 @@ class Block:
     start: int
     end: int
     header: str | None = None
-    """For a table's body row: its header row."""
+    """Text of the table's header row, for a row below it."""
     quotes: int = 0
-    """How many quotes enclose the block; its later lines begin with at most as many `>`."""
+    """How many block quotes enclose the block; its second and later lines begin with up to as many `>`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +61,15 @@ class Heading:
 
 
 def line_starts(text: str) -> Sequence[int]:
-    """Return the offsets at which the lines of a text begin; `bisect_right` in them gives a line's number."""
+    """Return the start offsets of a text's lines; `bisect_right(starts, offset)` is the line, from 1."""
     return array("q", [0, *(newline.end() for newline in NEWLINE.finditer(text))])
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """The text under one heading; offsets count characters of the file after a byte order mark.
+    """The text under one heading; offsets count characters of the file's text, without a byte order mark.
 
-    `blocks` are those of its text, with offsets in the file; None where nobody has parsed it yet.
+    `blocks` are the blocks of `text`, with offsets in the file; None if `text` has not been parsed.
     """
 
     node_id: str
@@ -79,12 +79,12 @@ class Section:
     end_char_idx: int
     document_id: str
     blocks: tuple[Block, ...] | None = None
-    section_id: str = ""  # a section is in no other
+    section_id: str = ""  # always empty: a section is in no other section
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A leaf of a section: a sentence, a list item, a table row, code; offsets as its section's."""
+    """A leaf of a section: a sentence, a list item, a table row or code; offsets count in the file's text."""
 
     node_id: str
     text: str
@@ -95,7 +95,7 @@ class Sentence:
 
 
 def build_sentences(section: Section, leaves: Sequence[Block]) -> list[Sentence]:
-    """Return a sentence for each leaf, in order; a leaf is a span of the section's own text."""
+    """Return a sentence for each leaf, in order; the offsets of `leaves` count in `section.text`."""
     above, lines = section.metadata, line_starts(section.text)
     before = int(above.get("start_line", 1)) - 1
     inherited = {key: above[key] for key in INHERITED if key in above}
@@ -119,7 +119,7 @@ def document_id(source: str) -> str:
 
 
 def section_id(document_id: str, heading_path: Sequence[str], occurrence: int) -> str:
-    """Return the id of a section; `occurrence` counts earlier headings of the same path from 0."""
+    """Return the id of a section; `occurrence` is the number of earlier sections with the same path."""
     return _id(document_id, list(heading_path), occurrence)
 
 
@@ -130,7 +130,7 @@ def sentence_id(section_id: str, position: int) -> str:
 
 @functools.lru_cache(maxsize=64)
 def _namespace(node_id: str) -> UUID:
-    """Return the namespace of an id; nodes made elsewhere may have ids that are no UUIDs."""
+    """Return an id as a UUID; ids from elsewhere may not be UUIDs and are hashed to one."""
     try:
         return UUID(node_id)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Reading as LlamaIndex's components: a `BaseReader` and a `NodeParser`."""
+"""LlamaIndex components: a `BaseReader` for Markdown, and a `NodeParser` that cuts nodes into sentences."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from readers.sections import read_sections
 from readers.source import read_page
 
 SHOWN = frozenset({"source", "heading_path", "header"})
-"""Metadata that models are shown; all but the first are embedded, too."""
+"""Metadata that language models see; all of it except `source` is embedded, too."""
 
 
 class MarkdownReader(BaseReader):
-    """Reads Markdown into sections, as `read_sections` does, in LlamaIndex's types."""
+    """Reads Markdown files and returns their sections, cut as by `read_sections`, as LlamaIndex documents."""
 
     def lazy_load_data(
         self,
@@ -34,15 +34,15 @@ class MarkdownReader(BaseReader):
     ) -> Iterator[Document]:
         """Yield a document for each section of the Markdown files at and below `paths`.
 
-        Its metadata are the section's, `extra_info` and the offsets, with lists as one text, since many
-        vector stores take no lists. Raises `ReaderError` at the first file that cannot be read.
+        Its metadata are the section's, `extra_info` and the offsets; lists are joined by " › ", since many
+        vector stores take no lists. Raises `ReaderError` at the first file that cannot be found or read.
         """
         paths, extra = [paths] if isinstance(paths, str | Path) else paths, extra_info or {}
         found = find_files(paths, max_bytes=max_bytes)
         for problem in found.problems:
             raise problem
         for file in found.files:
-            path = Path(extra.get("file_path") or file.source)  # `SimpleDirectoryReader` gives the former
+            path = Path(extra.get("file_path") or file.source)  # `SimpleDirectoryReader` sets `file_path`
             source = (path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path).as_posix()
             text = read_page(file.path, max_bytes=max_bytes, source=source).text
             for section in read_sections(text, source=source):
@@ -53,15 +53,15 @@ class MarkdownReader(BaseReader):
 
 
 class PunktSentenceParser(NodeParser):
-    """Cuts nodes into leaves, as `SentenceCutter` does, and gives the nodes CHILD relationships to them."""
+    """Cuts nodes into leaves, as `SentenceCutter` does; adds CHILD relationships to the nodes in place."""
 
     max_tokens: int = Field(
-        default=DEFAULT_MAX_TOKENS, ge=1, description="The most tokens in a leaf, by LlamaIndex's tokenizer."
+        default=DEFAULT_MAX_TOKENS, ge=1, description="Most tokens in a leaf, by LlamaIndex's tokenizer."
     )
 
     @classmethod
     def class_name(cls) -> str:
-        """The name that LlamaIndex serialises."""
+        """Return the name that LlamaIndex writes when it serialises the parser."""
         return "PunktSentenceParser"
 
     def _parse_nodes(self, nodes: Sequence[BaseNode], *_: Any, **__: Any) -> list[BaseNode]:
@@ -78,12 +78,12 @@ class PunktSentenceParser(NodeParser):
         return leaves
 
     def _postprocess_parsed_nodes(self, nodes: list[BaseNode], *_: Any) -> list[BaseNode]:
-        """Return the nodes as they are: the base class would look for their offsets anew, by their text."""
+        """Return the nodes unchanged: the base class would search for their offsets again, by their text."""
         return nodes
 
 
 def _fields(node: Section | Sentence, metadata: Any, above: dict[NodeRelationship, str]) -> dict[str, Any]:
-    """Return the fields of LlamaIndex's node: models are shown `SHOWN` of the metadata alone."""
+    """Return the fields of a LlamaIndex node, with all metadata except `SHOWN` hidden from models."""
     return {
         "id_": node.node_id,
         "text": node.text,

@@ -1,4 +1,4 @@
-"""The names of a page: its title, its aliases, and words about it from its front matter and its path."""
+"""The names of a page: its title and aliases, and keywords from its front matter and its path."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from readers.dialects import mask, shortened, title_key
 from readers.front_matter import FrontMatter
 
 MOST_ALIASES, MOST_KEYWORDS = 20, 1_000
-"""Aliases of a page, and characters of all its keywords."""
+"""Limits of a page: the number of its aliases, and the characters of all its keywords together."""
 
 _ALIASES = ("aliases", "alias", "sidebar_label", "sidebarTitle", "linkTitle", "short_title", "nav_title")
 _KEYWORDS = ("tags", "keywords", "categories", "description", "summary")
-_LANGUAGE = re.compile(r"(?!go|js|kt|py|rb|rs|sh|ts|vb)([a-z]{2})(?:[-_]\w+)*")  # not one of code
+_LANGUAGE = re.compile(r"(?!go|js|kt|py|rb|rs|sh|ts|vb)([a-z]{2})(?:[-_]\w+)*")  # no code language
 _FOLDER_PAGES = frozenset({"index", "_index", "readme"})
 _DATED = re.compile(r"^(\d{4}-\d{2}-\d{2})[-_ ]+(?=\S)")
 _NUMBERED = re.compile(r"^\d{1,3}[-_.]\s*(?!x\Z)(?=[^\W\d])")
@@ -23,10 +23,10 @@ _VERSION = re.compile(r"(?:v(?:ersion)?|release)?[-_ ]?\d+(?:\.(?:\d+|x))+|v\d+"
 
 
 def page_names(source: str, matter: FrontMatter, heading: str) -> dict[str, Any]:
-    """Return a page's `title`, and if it has any its `aliases`, `keywords`, `language` and `version`.
+    """Return a page's `title`, and any `aliases` (a list), `keywords` (lines), `language` and `version`.
 
-    The title is that of the front matter, else `heading` (the first of level 1, "" without one), else the
-    file's name made readable. A folder of the path may name the version.
+    The title is the front matter's, else `heading` (the first heading of level 1, or ""), else the file's
+    name made readable. The version is the name of the innermost folder that looks like one, such as `v2`.
     """
 
     def texts(*keys: str) -> list[str]:
@@ -54,7 +54,7 @@ def page_names(source: str, matter: FrontMatter, heading: str) -> dict[str, Any]
 
 
 def readable_name(name: str) -> str:
-    """Return the name of a file or folder as words: `02-install_guide` is "install guide", `P-310` stays."""
+    """Return a file or folder name as words: `02-install_guide` becomes "install guide", `P-310` stays."""
     name = _NUMBERED.sub("", _DATED.sub("", name))
     if " " not in name:
         name = re.sub(r"_+|(?<![A-Z\d])-+|-+(?!\d)", " ", name)

@@ -1,4 +1,4 @@
-"""Markdown text in, a section per heading out, with exact character offsets."""
+"""Splitting of Markdown text into one section for each heading, with exact character offsets."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _logger = logging.getLogger(__name__)
 def read_sections(text: str, *, source: str, language: str = "") -> list[Section]:
     """Return the sections of `text`, in order; each section's text is `text[start_char_idx:end_char_idx]`.
 
-    CommonMark with tables, YAML or TOML front matter, and the dialects of `readers/dialects.py`. A section is
-    the text from a heading to the next heading of any level. Headings inside lists and quotes begin no
-    section, and a heading without text of its own makes none. Text before the first heading is a section of
-    level 0, whose heading path is the page's title. Without any, that text is the front matter's description.
+    Reads CommonMark with tables, front matter (YAML or TOML) and the dialects of `readers/dialects.py`. A
+    section is the text from a heading to the next of any level. A heading in a list or quote, or without text
+    of its own, makes none. Text before the first heading is a section of level 0, whose heading path is the
+    title. A page without text gives its front matter's description. The front matter's language comes first.
 
     A section's metadata are `source`, `title`, `heading_path` (which begins with the title), `level`, `order`
-    (from 0), `start_line` and `end_line` (from 1), `hash`, and where there are any `aliases`, `keywords`,
-    `version`, `language` (ISO 639-1) and `shown` (the mask of the text, if it differs from the text).
+    (from 0), `start_line` and `end_line` (from 1), `hash`, and if present `aliases`, `keywords`, `version`,
+    `language` (ISO 639-1, absent for English) and `shown` (the mask of the text, if it differs).
     """
     matter, start = read_front_matter(text, source=source)
     masked, items = parse_markdown(text, suffix=PurePosixPath(source).suffix, start=start)
@@ -62,11 +62,11 @@ def read_sections(text: str, *, source: str, language: str = "") -> list[Section
 
 @dataclass(frozen=True, slots=True)
 class _Outline:
-    """A section before it is made: its greatest span, its names and its blocks."""
+    """A section before it is built: its untrimmed span, its names and its blocks."""
 
     node_id: str
     names: dict[str, Any]
-    """Its `heading_path` and `level`."""
+    """The section's `heading_path` and `level`."""
     start: int
     end: int
     blocks: list[Block] = field(default_factory=list)
@@ -75,7 +75,7 @@ class _Outline:
 def _outlines(
     items: Sequence[Item], title: str, document: str, *, start: int, end: int
 ) -> Iterator[_Outline]:
-    """Yield the sections between one heading and the next, where there is text."""
+    """Yield an outline of the text from each heading to the next; one without text is left out."""
     occurrences: Counter[tuple[str, ...]] = Counter()
     names = {"heading_path": [title], "level": 0}
     current = top = _Outline(section_id(document, [title], 0), names, start, end)
@@ -100,9 +100,9 @@ def _outlines(
 
 
 def _trimmed(text: str, masked: str, outline: _Outline) -> tuple[int, int]:
-    """Return the span from the first line that readers see to the last, without blanks around it.
+    """Return the span from the first visible line of the outline to its last, without blanks around it.
 
-    Only the indent that makes code code stays.
+    If the section begins with indented code, that code's indent is kept.
     """
     body = masked[outline.start : outline.end]
     first, last = len(body) - len(body.lstrip()), len(body.rstrip())

@@ -1,7 +1,7 @@
-"""A page's text, with the files that it includes: read once, never through a link, and never too much.
+"""Reading of a page's text with the files that it includes, never through a link, within size limits.
 
-`includes.tsv` has the directives of site generators that include a file. Only files in the root are included,
-none that is hidden or reached through a link. A directive whose file cannot be read stays as it is.
+`includes.tsv` lists the directives of site generators that include a file. Only files below the root are
+included, and none that is hidden or reached through a link. If a file cannot be read, its directive stays.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from readers.front_matter import read_front_matter
 from readers.levels import NEWLINE
 
 MAX_DEPTH = 4
-"""How deep files include files."""
+"""The most levels of files that include files."""
 MOST_INCLUDED = 10_000_000
-"""Characters that an ingest may include besides as many as its pages have themselves."""
+"""Characters that one ingest may include, in addition to the total length of its pages."""
 COST, SHARE_READ = 1_000, 20
-"""Including a part of a file costs so many characters more, and this part of the characters of the file."""
+"""Besides its length, each included part costs `COST` characters and 1/`SHARE_READ` of its file's length."""
 
 _ROWS = Path(__file__).with_name("includes.tsv").read_text(encoding="utf-8").splitlines()
 _NAMES, _SIGNS, _PATTERNS = zip(*(row.split("\t") for row in _ROWS if row[:1] != "#"), strict=True)
 _DIRECTIVE = re.compile("|".join(map("(?P<{}>{})".format, _NAMES, _PATTERNS)), re.MULTILINE)
-_UTF = ("utf-32", "utf-16")  # in this order: the mark of the first one begins with that of the second
+_UTF = ("utf-32", "utf-16")  # UTF-32 first: its byte order mark begins with that of UTF-16
 _MARKS = {"\ufeff".encode(f"{name}-{order}"): name for name in _UTF for order in ("le", "be")}
-_NO_WAITING = getattr(os, "O_NONBLOCK", 0)  # else opening a pipe waits for somebody who writes to it
+_NO_WAITING = getattr(os, "O_NONBLOCK", 0)  # without it, opening a pipe waits for a writer
 _PATH = re.compile(r"\s*(?:[~@]?/)?([^\s:#?{]+)")
 _LINES = re.compile(r"(?:^:|\{(?=[\d,])|ln\[|#L|range=|:lines:[ \t]*)(?=:?[\d,])([\dL:,\- ]+)")
 _NAME = re.compile(r"(?::|#|\?name=)([A-Za-z_][\w-]*)")
@@ -37,9 +37,9 @@ _ANCHOR = re.compile(r"ANCHOR(?:_END)?:|--8<--[ \t]*\[(?:start|end):|#[ \t]*(?:e
 
 @dataclass(eq=False)
 class ReaderError(Exception):
-    """A file or folder cannot be read; the text of the error can be shown to a user.
+    """A file or folder cannot be read; its text (source, reason, fix) can be shown to users.
 
-    A search of folders returns it for each file that it leaves out because of an error.
+    A search for files does not raise it but returns one for each path with an error.
     """
 
     source: str
@@ -47,7 +47,7 @@ class ReaderError(Exception):
     fix: str
 
     def __post_init__(self) -> None:
-        """Replace the surrogates of a name that is not UTF-8: no terminal, log or database takes them."""
+        """Escape the surrogates of a name that is not UTF-8: no terminal, log or database accepts them."""
         self.source = self.source.encode("utf-8", "backslashreplace").decode("utf-8")
 
     def __str__(self) -> str:
@@ -57,9 +57,9 @@ class ReaderError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A file that is not read, or a folder (with a trailing slash) that is not searched, and why.
+    """A file that is not read, or a folder (with a trailing slash) that is not searched, and the reason.
 
-    The reason goes behind a number: "3 ignored by .gitignore".
+    The reason must read well after a count: "3 ignored by .gitignore".
     """
 
     source: str
@@ -68,9 +68,9 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file's text, and the SHA-256 of its bytes and of what it includes (hexadecimal).
+    """A file's text without a byte order mark, and a SHA-256 of its bytes and included texts (hexadecimal).
 
-    The byte order mark is not part of the text. `left_out` are the files that it names and does not include.
+    The hash of a converted file is of its bytes and format. `left_out` are files that are not included.
     """
 
     text: str
@@ -79,9 +79,9 @@ class Source:
 
 
 def read_bytes(path: Path, *, max_bytes: int, source: str) -> bytes:
-    """The bytes of a file of at most `max_bytes`; raises `ReaderError`.
+    """Return a file's bytes; raise `ReaderError` if it has over `max_bytes` or cannot be read.
 
-    `path` was absolute and without links when the file was found; one that has become a link is not read.
+    `path` must be absolute and without symbolic links; a path that has become a link is an error, too.
     """
     try:
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | _NO_WAITING)) as file:
@@ -100,9 +100,9 @@ def read_bytes(path: Path, *, max_bytes: int, source: str) -> bytes:
 
 
 def decoded(data: bytes, *, source: str) -> str:
-    """The text of a file in UTF-8, or another UTF with a byte order mark, without that; raises `ReaderError`.
+    """Decode UTF-8, or UTF-16 or -32 with a byte order mark, and remove the mark; raise `ReaderError`.
 
-    Where all lines end with CR alone, as on old Macintoshes, they end with LF in the text.
+    If the text has CR line endings only, as on old Macintoshes, they become LF.
     """
     encoding = next((name for mark, name in _MARKS.items() if data.startswith(mark)), "utf-8")
     try:
@@ -117,7 +117,7 @@ def decoded(data: bytes, *, source: str) -> str:
 
 
 def unreadable(source: str, error: OSError) -> ReaderError:
-    """Return the error for a file that the system does not let read."""
+    """Convert an `OSError` to the `ReaderError` for the same file or folder."""
     if isinstance(error, FileNotFoundError):
         return ReaderError(source, reason="no such file or folder", fix="Check the path.")
     reason = error.strerror or type(error).__name__
@@ -126,16 +126,16 @@ def unreadable(source: str, error: OSError) -> ReaderError:
 
 @dataclass(slots=True)
 class IncludeBudget:
-    """How many characters one ingest may still include; each page adds some, each include takes some."""
+    """The characters that one ingest may still include: pages add their length, includes take their cost."""
 
     left: int = MOST_INCLUDED
 
 
 def read_page(path: Path, *, max_bytes: int, source: str = "", budget: IncludeBudget | None = None) -> Source:
-    """Return the text of the page at `path` with the files that it includes; errors call it `source`.
+    """Return the page at `path` with its includes; `source`, its path below the root, names it in errors.
 
     Raises:
-        ReaderError: missing, a link, unreadable, too large, binary, of an unknown encoding or empty.
+        ReaderError: The page is missing, a link, unreadable, too large, binary, wrongly encoded or empty.
     """
     source = source or path.name
     data = read_bytes(path, max_bytes=max_bytes, source=source)
@@ -153,7 +153,7 @@ def read_page(path: Path, *, max_bytes: int, source: str = "", budget: IncludeBu
 
 @dataclass(slots=True)
 class _Page:
-    """A page while it is expanded: it has `size` characters by now, and may have `most`."""
+    """A page whose includes are being expanded: it has `size` characters so far, and may have `most`."""
 
     root: Path
     most: int
@@ -163,13 +163,13 @@ class _Page:
     left_out: list[LeftOut] = field(default_factory=list)
 
     def expanded(self, text: str, above: tuple[Path, ...]) -> str:
-        """Return the text with included files in the place of directives; `above` ends with its file."""
+        """Return `text` with its includes expanded; `above` is the chain of files that ends with its own."""
         if not any(sign in text for sign in _SIGNS):
             return text
         return _DIRECTIVE.sub(lambda found: self._part(found, above), text)
 
     def _part(self, found: re.Match[str], above: tuple[Path, ...]) -> str:
-        """Return the text that a directive stands for; the directive itself if its file is not included."""
+        """Return the text that replaces a directive; the directive itself if its file cannot be included."""
         is_code, argument = str(found.lastgroup).endswith("code"), found[(found.lastindex or 0) + 1]
         named = _PATH.match(argument)
         target = self._target(named[1], above[-1]) if named else None
@@ -192,7 +192,7 @@ class _Page:
         return indent + NEWLINE.sub(lambda newline: newline[0] + indent, part)
 
     def _read(self, target: Path, selection: str, *, is_code: bool) -> str:
-        """Return the selected part of a file; raises `ReaderError`, also if too much would be included."""
+        """Return the selected part of a file; raise `ReaderError` if it is unreadable or over the limits."""
         too_much = ReaderError(target.name, reason="too much is included", fix="Divide the pages.")
         if self.budget.left < 0:
             raise too_much
@@ -207,7 +207,7 @@ class _Page:
         return part
 
     def _target(self, named: str, path: Path) -> Path | None:
-        """Return the file of the root that `named` means: relative to the page's folder or one above it."""
+        """Find `named` in the including file's folder, those above it, or root/docs; None if not allowed."""
         for base in [*(up for up in path.parents if up.is_relative_to(self.root)), self.root / "docs"]:
             target = Path(os.path.normpath(base / named))
             if target.is_relative_to(self.root) and target.is_file():
@@ -217,9 +217,9 @@ class _Page:
 
 
 def _selected(text: str, selection: str) -> str:
-    """Return the lines that `selection` names by numbers or a region's name, without region marks.
+    """Return the lines that `selection` names by numbers or region, else all lines; never region marks.
 
-    Numbers are `:2:10`, `ln[1:5,8]`, `#L2-L5`, `range=2-5`, or with a comma between both `{2,10}`.
+    Numbers are `:2:10`, `ln[1:5,8]`, `#L2-L5`, `range=2-5`, or `{2,10}` for lines 2 to 10.
     """
     lines = text.splitlines(keepends=True)
     if found := _LINES.search(selection):

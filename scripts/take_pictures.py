@@ -1,7 +1,7 @@
 """Take the README's pictures from the running app: `python scripts/take_pictures.py`.
 
-Serves the app over the manuals in a temporary folder, asks what the README shows, in headless Chromium.
-With `--ollama URL` the picture of a written answer is taken, too.
+Serves the app with the manuals from a temporary folder, and asks the README's questions in headless Chromium.
+With `--ollama URL`, a model of that server writes the answers in the pictures; without it, they are quotes.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ REMEMBERED = (
 
 
 def main() -> None:
-    """Take all pictures."""
+    """Take all pictures and write them as PNG files into the folder `--out`."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--ollama", default="", help="URL of an Ollama server, for a written answer")
-    parser.add_argument("--out", type=Path, default=PICTURES, help="folder of the pictures")
+    parser.add_argument("--ollama", default="", help="URL of an Ollama server that writes the answers")
+    parser.add_argument("--out", type=Path, default=PICTURES, help="folder for the pictures")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:

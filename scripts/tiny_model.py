@@ -1,6 +1,6 @@
 """Write a tiny language model with random weights as GGUF: `python scripts/tiny_model.py FILE`.
 
-It talks nonsense, but a real Ollama runs it like any other: tests of the protocol need no download.
+Its output is nonsense, but a real Ollama runs it like any other model: protocol tests need no download.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ STANDARD_DEVIATION = 0.08
 
 
 def vocabulary() -> tuple[list[str], list[float], list[TokenType]]:
-    """Special tokens, all bytes, some words and characters, as SentencePiece has them."""
+    """Return tokens, scores and types in SentencePiece's form: special tokens, bytes, words, characters."""
     bytes_ = [f"<0x{value:02X}>" for value in range(256)]
     pieces = [*WORDS, *(letter.replace(" ", "▁") for letter in LETTERS)]
     tokens = [*SPECIAL, *bytes_, *pieces]
@@ -30,7 +30,7 @@ def vocabulary() -> tuple[list[str], list[float], list[TokenType]]:
 
 
 def write(path: Path) -> None:
-    """Write the model; its weights are the same each time."""
+    """Write the model to `path`; its weights are the same each time."""
     tokens, scores, types = vocabulary()
     writer = GGUFWriter(path, "llama")
     writer.add_name("tiny")

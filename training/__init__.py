@@ -1,4 +1,4 @@
-"""How the bundled cross-encoder is made: `python -m training DATA WEIGHTS`; nothing of this runs in Athena.
+"""Training of the bundled cross-encoder: `python -m training DATA WEIGHTS`. Athena itself never runs this.
 
-`docs/decisions/relevance.md` has the data, the recipe and the measurements.
+`docs/decisions/relevance.md` describes the data, the recipe and the measurements.
 """

@@ -1,4 +1,4 @@
-"""`python -m training DATA WEIGHTS`: make the bundled cross-encoder. Needs the extra `[hf]` and `onnx`."""
+"""`python -m training DATA WEIGHTS`: train the bundled cross-encoder. Needs the extra `[hf]` and `onnx`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from training.train import train
 
 
 def main() -> None:
-    """Train on a folder of data and write the model with its recipe."""
+    """Train on a folder of data, write the model with its recipe, and print the recipe."""
     parser = argparse.ArgumentParser(prog="python -m training", description=__doc__)
-    parser.add_argument("data", type=Path, help="the folder of pairs.jsonl.gz and sections.jsonl.gz")
+    parser.add_argument("data", type=Path, help="the folder with pairs.jsonl.gz and sections.jsonl.gz")
     parser.add_argument("weights", type=Path, help="model.safetensors of all-MiniLM-L6-v2")
     parser.add_argument("--into", type=Path, default=BUNDLED_MODEL.parent)
     parser.add_argument("--pairs", type=int, default=50_000)

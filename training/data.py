@@ -1,8 +1,8 @@
 """Training data: questions that people wrote in public documentation, their answers, and other sections.
 
-A folder has `pairs.jsonl.gz` (question, passage that answers it, headings above it, repository, file, kind,
-licence class) and `sections.jsonl.gz` (the sections of these repositories). `sources.tsv` beside this module
-lists the repositories with commits and licences.
+A data folder has `pairs.jsonl.gz` (question, passage that answers it, headings above the passage, repository,
+file, kind, licence class) and `sections.jsonl.gz` (the sections of these repositories). `sources.tsv` in this
+package lists the repositories with commits and licences.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ NEVER = (
 )  # fmt: skip
 """Parts of the names of repositories that Athena is measured on; training refuses them."""
 ALLOWED = re.compile(r"(Apache-2\.0|BSD|MIT|CC-BY|CC0/PD)(?!-)")
-"""Licences that allow training on a text and publishing the model under MIT: no share-alike, NC or ND."""
-HELD_OUT_OF_100 = 18  # repositories
-LARGEST_HELD_OUT = 160  # questions; a larger repository would be most of the held-out set
+"""Licences that allow training on a text and publishing the model under MIT; no -SA, -NC, -ND or GPL."""
+HELD_OUT_OF_100 = 18  # per cent of the repositories
+LARGEST_HELD_OUT = 160  # questions; a larger repository would dominate the held-out set
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A question and the passage that answers it, in one repository."""
+    """A question and the passage that answers it, from the same repository."""
 
     question: str
-    passage: str  # under the headings above it, without its own, which is the question
+    passage: str  # begins with the headings above it, except its own heading, which is the question
     repository: str
     problem: bool  # a complaint ("Pump fails to start"), not a question
 
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """Pairs of a question and its passage, and by repository the texts of sections under their headings."""
+    """Pairs of question and passage; and for each repository, its sections' texts with their headings."""
 
     pairs: Sequence[Pair]
     sections: Mapping[str, Sequence[str]]
 
     def held_out(self) -> frozenset[str]:
-        """Return the repositories kept out of training: 18 % of the smaller ones, by a hash of the name."""
+        """Return the repositories kept out of training: about 18 % of the smaller ones, by hash of name."""
         asked: dict[str, int] = defaultdict(int)
         for pair in self.pairs:
             asked[pair.repository] += 1
@@ -59,7 +59,7 @@ class Data:
 
 
 def load_data(folder: Path) -> Data:
-    """Load the data of a folder; rows of repositories that are not permitted are left out."""
+    """Load a data folder; leave out repositories that are not `permitted`, and pairs of kind `dataset:…`."""
     allowed = permitted()
     pairs = [
         Pair(row["q"], under(row["path_headings"], row["passage"]), row["repo"], row["kind"] == "problem")
@@ -74,7 +74,7 @@ def load_data(folder: Path) -> Data:
 
 
 def permitted(path: Path = SOURCES) -> frozenset[str]:
-    """Return the repositories of a list; raise `SystemExit` if one must not be trained on."""
+    """Return the repositories listed in the TSV file `path`; raise `SystemExit` if one must not be used."""
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
     for row in rows:
@@ -87,13 +87,13 @@ def permitted(path: Path = SOURCES) -> frozenset[str]:
 
 
 def under(headings: Sequence[str], text: str) -> str:
-    """Return a text below its heading path, in the form that `pipeline/finding/reranking.py` uses."""
+    """Return `text` below a line with its heading path, like `best_window` of pipeline.finding.passages."""
     path = " > ".join(headings)
     return f"{path}\n{text}" if path and not text.startswith(path) else text
 
 
 def digest(*files: Path) -> str:
-    """Return the SHA-256 of some files together, hexadecimal."""
+    """Return the SHA-256 of the concatenated files, in hexadecimal."""
     whole = hashlib.sha256()
     for file in files:
         whole.update(file.read_bytes())

@@ -1,6 +1,6 @@
 """Training examples: a question as people type it, the passage that answers it, and three that do not.
 
-BM25 finds the wrong passages in the same repository, because easy negatives teach nothing.
+The wrong passages are found by BM25 in the same repository, because easy negatives teach nothing.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from pipeline.stores.embedded.lexical import open_searcher, search_index, write_
 from training.data import Data, Pair
 
 FOUND = 30  # sections that BM25 finds for a question
-HARD = 10  # of the sections found: two of the first ten are drawn
+HARD = 10  # most similar wrong passages; two of them are drawn
 FEWEST = 5  # a question with fewer wrong passages is left out
-SAME = 60  # last letters that two passages share if one copies the other
-LOWER_CASE, KEYWORDS, SLIP = 0.3, 0.15, 0.2  # shares of the questions
-SHORTEST_WITH_SLIP = 5  # letters
+SAME = 60  # letters and digits at the end of a passage; if another contains them, one copies the other
+LOWER_CASE, KEYWORDS, SLIP = 0.3, 0.15, 0.2  # shares of the questions; a slip can come on top
+SHORTEST_WITH_SLIP = 5  # letters of a word
 LITTLE_WORDS = {
     "a", "an", "the", "of", "to", "in", "is", "it", "on", "at", "for", "from", "by", "with", "and", "or",
     "are", "was", "do", "does", "did", "can", "i", "we", "my", "you", "your", "this", "that", "how", "what",
@@ -33,7 +33,7 @@ LITTLE_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A question and passages, of which the first answers it."""
+    """A question and several passages; only the first passage answers it."""
 
     question: str
     passages: tuple[str, ...]
@@ -41,14 +41,14 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A pair with wrong passages for its question, most similar first."""
+    """A pair, and wrong passages for its question, most similar to the question first (by BM25)."""
 
     pair: Pair
     wrong: tuple[str, ...]
 
 
 def with_negatives(data: Data) -> Iterator[Asked]:
-    """Yield each pair that has at least `FEWEST` wrong passages, repository by repository."""
+    """Yield each pair for which BM25 finds at least `FEWEST` wrong passages, repository by repository."""
     pairs: dict[str, list[Pair]] = defaultdict(list)
     for pair in data.pairs:
         pairs[pair.repository].append(pair)
@@ -67,7 +67,7 @@ def with_negatives(data: Data) -> Iterator[Asked]:
 
 
 def _different(found: Sequence[str], pair: Pair) -> Iterator[str]:
-    """Yield the passages that neither repeat the answer nor contain the question."""
+    """Yield the passages of `found` that neither share the answer's text nor contain the question."""
     answer, question = _letters(pair.passage), _letters(pair.question)
     for text in found:
         letters = _letters(text)
@@ -80,7 +80,7 @@ def _letters(text: str) -> str:
 
 
 def draw(asked: Sequence[Asked], random: Random, *, count: int) -> list[Example]:
-    """Draw `count` random examples, each with two of the hardest wrong passages and one other."""
+    """Draw `count` random examples, each with two of the ten hardest wrong passages and any third one."""
     examples = []
     for one in random.sample(asked, count):
         hard = random.sample(one.wrong[:HARD], 2)
@@ -91,14 +91,14 @@ def draw(asked: Sequence[Asked], random: Random, *, count: int) -> list[Example]
 
 
 def held_out_examples(asked: Sequence[Asked], *, count: int) -> list[Example]:
-    """Return `count` examples or fewer, always the same: unchanged questions, seven wrong passages."""
+    """Return at most `count` examples, the same ones each time: unchanged question, seven wrong passages."""
     usable = [one for one in asked if len(one.wrong) >= 7]
     chosen = Random(5).sample(usable, min(count, len(usable)))
     return [Example(one.pair.question, (one.pair.passage, *one.wrong[:7])) for one in chosen]
 
 
 def hurried(question: str, random: Random) -> str:
-    """Return the question as typed in a hurry: in lower case, as keywords, with a slip, or unchanged."""
+    """Return the question as typed in a hurry: lower case, keywords or unchanged, at times with a slip."""
     how = random.random()
     if how < KEYWORDS:
         words = [word for word in question.lower().rstrip("?").split() if word not in LITTLE_WORDS]
@@ -116,7 +116,7 @@ def hurried(question: str, random: Random) -> str:
 
 
 def mistyped(word: str, random: Random) -> str:
-    """Return a word with an inner letter left out or doubled, or two letters swapped."""
+    """Return a word of three or more letters with an inner one left out, doubled or swapped with the next."""
     place = random.randrange(1, len(word) - 1)
     before, letter, after = word[:place], word[place], word[place + 1 :]
     return random.choice(

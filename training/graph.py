@@ -1,12 +1,12 @@
-"""The network of all-MiniLM-L6-v2 as an ONNX graph: float32 as published, or with int8 products by row.
+"""The network of all-MiniLM-L6-v2 as an ONNX graph: in float32 as published, or with int8 matrix products.
 
 With a head it is a cross-encoder: its input is a pair of texts, marked by token types, its output one logit.
 
-In the int8 graph a row (a token) is quantised by its own largest value, or by ranges that were measured
-before, so that no other token, of the same text or of another, has a part in its rounding; integer products
-are exact, and everything else works on a row or, as attention does, on a text. ONNX's own
-`DynamicQuantizeLinear` takes one range of the whole batch instead, and then the vector of a text depends on
-its neighbours. `docs/decisions/vectors.md` has what was measured.
+In the int8 graph, each row (a token) is quantised by its own largest value or by ranges measured beforehand,
+so its rounding does not depend on any other token, of its own text or another. Integer products are exact,
+and all other operators work on one row or, in attention, on one text. ONNX's own `DynamicQuantizeLinear`
+takes one range for the whole batch, and so the vector of a text would depend on the other texts in the batch.
+`docs/decisions/vectors.md` has the measurements.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 Weight: TypeAlias = NDArray[np.float32]
 Weights: TypeAlias = dict[str, Weight]
 Ranges: TypeAlias = Mapping[str, Weight]
-"""The largest absolute values of columns, by name of the layer normalisation or attention that has them."""
+"""The largest absolute value of each output column, by name of the layer normalisation or attention node."""
 
 LAYERS, HEADS, WIDTH = 6, 12, 384
 NORM_EPSILON = 1e-12
@@ -30,16 +30,16 @@ OPSET, IR_VERSION = 21, 10
 RUNTIME = "com.microsoft"  # the domain of ONNX Runtime's own operators
 INPUT, TYPES = "input_ids", "token_type_ids"
 OUTPUT, LOGITS = "last_hidden_state", "logits"
-FLOAT = 1  # ONNX's number of float32
+FLOAT = 1  # ONNX's number for the type float32
 LARGEST = 127  # of a signed 8-bit integer
-ZERO = 128  # what stands for 0 in an activation, an unsigned 8-bit integer
-SMOOTHING = 0.8  # power of a column's range by which it is divided: one column is ten times as large as most
-ROOM = 1.05  # above the ranges, for texts with larger values than were measured
-GELU_BELOW = np.array(0.1701, np.float32)  # no value of GELU is as far below 0
+ZERO = 128  # zero point of activations, which are unsigned 8-bit integers
+SMOOTHING = 0.8  # a column is divided by its range to this power: one is ten times as large as most
+ROOM = 1.05  # factor on the ranges, for texts with larger values than those measured
+GELU_BELOW = np.array(0.1701, np.float32)  # no value of GELU is this far below 0
 
 
 def read_weights(path: Path) -> Weights:
-    """Return the float32 tensors of a safetensors file: a length, a header in JSON, then the bytes."""
+    """Return a safetensors file's float32 tensors by name; the file is a length, a JSON header, and bytes."""
     content = path.read_bytes()
     start = 8 + int.from_bytes(content[:8], "little")
     weights = {}
@@ -51,10 +51,10 @@ def read_weights(path: Path) -> Weights:
 
 
 def quantize_columns(weight: Weight) -> tuple[NDArray[np.int8], Weight]:
-    """Return a weight of shape (in, out) as signed 8-bit integers, and the scale of each column.
+    """Return a weight of shape (in, out) as signed 8-bit integers, and each column's scale, shape (out,).
 
-    Two neighbours in a column add up to at most 128: CPUs with AVX2 but without VNNI add two products in 16
-    bits, and 255 · 128 fits there. So no CPU overflows, and all compute the same sums.
+    The integers of rows 2n and 2n + 1 of a column add up to at most ±128: CPUs with AVX2 but without VNNI add
+    two products in 16 bits, and 255 · 128 fits there. So no CPU overflows, and all compute the same sums.
     """
     pairs = weight[0::2] + weight[1::2]
     largest = np.maximum(np.abs(weight).max(axis=0), np.abs(pairs).max(axis=0))
@@ -63,10 +63,10 @@ def quantize_columns(weight: Weight) -> tuple[NDArray[np.int8], Weight]:
 
 
 class Graph:
-    """Collects the nodes and constants of the network; all its values have the shape (batch, length, width).
+    """Collects the network's nodes and constants; `rows` is a value's name, its shape (batch, length, width).
 
-    With `head` the weights also have a pooler and a classifier, and token types are an input. Rows of which
-    `ranges` has the name are quantised by them, without a look at each row.
+    With `head`, the weights also need a pooler and a classifier, and token types are a second input. Values
+    that `ranges` names are quantised by these fixed ranges, the others by each row's largest value.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Graph:
         self._constants: list[Any] = []
 
     def model(self) -> Any:
-        """Return the network as an ONNX model: ids (batch, length) → (batch, length, width) or (batch, 1)."""
+        """Return the ONNX model: ids (batch, length) → (batch, length, width), or (batch, 1) with a head."""
         from onnx import TensorProto, helper
 
         self._shape = self._add("Shape", INPUT)
@@ -110,7 +110,7 @@ class Graph:
         return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
 
     def _embed(self) -> str:
-        """Add the embeddings of word, position and type; without a head the type is always 0."""
+        """Add the normalised sum of the embeddings of word, position and type; without a head, type is 0."""
         prefix = "embeddings.{}_embeddings.weight"
         words, positions, types = (
             self._weights[prefix.format(name)] for name in ("word", "position", "token_type")
@@ -146,7 +146,7 @@ class Graph:
         )
         rows = self._normalize(self._add("Add", attended, rows), f"{name}.attention.output.LayerNorm")
         (inner,) = self._products(rows, [self._transposed(f"{name}.intermediate.dense")])
-        curve = "FastGelu" if self._quantized else "BiasGelu"  # by tanh, a twentieth faster, and by erf
+        curve = "FastGelu" if self._quantized else "BiasGelu"  # by tanh, 5 % faster; by erf
         inner = self._add(curve, inner, self._bias(f"{name}.intermediate.dense"), domain=RUNTIME)
         outer = self._linear(inner, f"{name}.output.dense", below=self._constant(GELU_BELOW))
         return self._normalize(self._add("Add", outer, rows), f"{name}.output.LayerNorm")
@@ -156,7 +156,7 @@ class Graph:
         parts = [f"{name}.{part}" for part in ("query", "key", "value")]
         weights = [self._transposed(part) for part in parts]
         biases = [self._weights[f"{part}.bias"] for part in parts]
-        if name in self._ranges:  # what is attended to is a mean of values: smoothed values make it smooth
+        if name in self._ranges:  # attention returns means of values, so smoothed values smooth its output
             weights[2] = weights[2] / self._smoothing(name)
             biases[2] = biases[2] / self._smoothing(name)
         values = [*self._products(rows, weights), self._constant(np.concatenate(biases))]
@@ -168,9 +168,9 @@ class Graph:
         return self._add("Add", product, self._bias(name))
 
     def _products(self, rows: str, weights: Sequence[Weight], *, below: str = "") -> list[str]:
-        """Add the products of rows and some weights, in integers if the graph is quantised.
+        """Add the product of `rows` with each weight, in integers if quantised; return the values' names.
 
-        Rows have values above 0; `below`, if given, is at least their largest distance below 0.
+        No row may be all 0. `below` names a bound on how far values lie below 0; "" takes each row's minimum.
         """
         if not self._quantized:
             return [self._add("MatMul", rows, self._constant(weight)) for weight in weights]
@@ -181,14 +181,14 @@ class Graph:
         # The largest absolute value, without writing all of them: this takes half the time of `Abs`.
         largest = self._add("Max", self._add("ReduceMax", rows, last, keepdims=1), below)
         row_scale = self._add("Mul", largest, self._constant(np.array(1 / LARGEST, np.float32)))
-        width = len(weights[0])  # a block of a scale is a row
+        width = len(weights[0])  # of a block: each row has its own scale
         integers = self._add("QuantizeLinear", rows, row_scale, self._zeros, axis=2, block_size=width)
         return [self._add("Mul", self._integer_product(integers, weight), row_scale) for weight in weights]
 
     def _products_by_range(self, rows: str, weights: Sequence[Weight]) -> list[str]:
-        """Add the products of rows with ranges and some weights; all rows have one scale.
+        """Add the product of `rows`, which have ranges, with each weight; all rows share one scale.
 
-        Large columns are made smaller, and their rows of the weights larger (SmoothQuant, arXiv 2211.10438).
+        Large columns are divided, and the weights' rows for them multiplied (SmoothQuant, arXiv 2211.10438).
         """
         smoothing = self._smoothing(rows)
         scale = np.array(ROOM * (self._ranges[rows] / smoothing).max() / LARGEST, np.float32)
@@ -201,11 +201,11 @@ class Graph:
         ]
 
     def _smoothing(self, rows: str) -> Weight:
-        """Return what the columns of rows are divided by."""
+        """Return the divisor of each column of `rows`, shape (width,)."""
         return self._ranges[rows] ** SMOOTHING
 
     def _integer_product(self, integers: str, weight: Weight, *, scale: Any = 1) -> str:
-        """Add the product of quantised rows with a scale and a weight; 1 leaves it in units of their own."""
+        """Add the product of quantised rows and a weight, times `scale`; with 1, the caller must scale it."""
         columns, column_scale = quantize_columns(weight)
         return self._add(
             "MatMulIntegerToFloat",

@@ -1,4 +1,4 @@
-"""Train the cross-encoder for a number of pairs, and write it as int8 ONNX with its recipe."""
+"""Training of the cross-encoder, and its export as int8 ONNX with its recipe."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 QUESTIONS_A_STEP = 10
 LEARNING_RATE, WARM_UP = 8e-5, 0.05
 LARGEST_GRADIENT = 1.0
-FROZEN_LAYERS = 2  # of six, besides the embeddings: a quarter faster, and little data would spoil them
+FROZEN_LAYERS = 2  # the lowest of six, and the embeddings: a quarter faster, and little data would spoil them
 YES_OR_NO = 0.5  # weight of the loss for "does it answer?": makes a single passage's score meaningful
 HELD_OUT = 300  # questions
 REPORT_EVERY = 100  # steps
@@ -29,7 +29,7 @@ REPORT_EVERY = 100  # steps
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """The model's inputs, settings and quality; saved beside it as `recipe.json`."""
+    """The model's inputs, settings and quality (before quantisation); saved next to it as `recipe.json`."""
 
     model_sha256: str
     begun_from_sha256: str
@@ -43,7 +43,7 @@ class Recipe:
 
 
 def train(folder: Path, *, weights: Path, into: Path, pairs: int, seed: int) -> Recipe:
-    """Train from the published weights of the embedding model (`model.safetensors`) and export to `into`."""
+    """Train the embedding model's `weights` on at least `pairs` pairs; save model and recipe in `into`."""
     import torch
 
     data, random = load_data(folder), Random(seed)
@@ -137,7 +137,7 @@ def scores(network: Any, example: Example) -> Any:
 
 
 def encoded(example: Example) -> Mapping[str, list[list[int]]]:
-    """Return token ids, token types and mask of an example's pairs, tokenised as `cross_encoder.py` does."""
+    """Return an example's token ids, types and mask, a row for each passage, as in `cross_encoder.py`."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(BUNDLED_FOLDER / "tokenizer.json"))
@@ -152,7 +152,7 @@ def encoded(example: Example) -> Mapping[str, list[list[int]]]:
 
 
 def quality(network: Any, examples: Sequence[Example]) -> tuple[float, float]:
-    """Return the share of examples whose right passage scores highest, and its mean reciprocal rank."""
+    """Return two values 0..1: the share of examples whose right passage scores highest, and its MRR."""
     import torch
 
     network.eval()

@@ -32,7 +32,7 @@ def show() -> None:
 
 
 def offered_pages() -> dict[str, Page]:
-    """Return the pages in order; the mission only if its manuals are the corpus."""
+    """Return the pages by key, in the order of the navigation; the mission only if it can be played."""
     return {
         entry.key: st.Page(
             partial(draw, entry), title=entry.title, icon=entry.icon, url_path=entry.key,
@@ -44,12 +44,12 @@ def offered_pages() -> dict[str, Page]:
 
 
 def _is_playable() -> bool:
-    """Return whether the mission can be played: its manuals are the corpus, and are or will be indexed."""
+    """Return whether the corpus is the mission's manuals, and these are indexed or nothing is indexed yet."""
     if not has_mission(process.settings()):
         return False
     try:
         documents = process.athena().store.documents()
-    except AthenaError:  # the page says so
+    except AthenaError:  # the page shows this error
         return True
     return not documents or process.is_the_ships(documents)
 

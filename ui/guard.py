@@ -1,8 +1,8 @@
 """Refuse requests that come from other sites, and tell browsers to load nothing from elsewhere.
 
 Another site can make its host name resolve to this machine (DNS rebinding), open a WebSocket from its own
-origin, or show our pages in a frame. Each request is checked for its `Host` and `Origin` before Streamlit
-sees it.
+origin, or show our pages in a frame. The headers `Host` and `Origin` of each request are checked before
+Streamlit gets it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from athena.settings import Settings
 
 EVERY_ADDRESS = ("", "0.0.0.0", "::")  # noqa: S104 (only compared with)
-FROM_A_PROGRAM = "A program sends no header `Origin`."
+FROM_A_PROGRAM = "In a program, leave out the header `Origin`."
 FORBIDDEN = 403
 POLICY_VIOLATION = 1008  # of a WebSocket, RFC 6455
 STANDARD_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
@@ -39,12 +39,12 @@ class AllowedHosts:
     """The host names that requests may be sent to, besides loopback addresses."""
 
     names: frozenset[str]
-    proxies: frozenset[str]  # those of other machines: their pages may be at any port
-    every_address: bool  # the app listens on every address: any number is allowed, as nobody can rebind it
+    proxies: frozenset[str]  # names of other machines: their pages may send requests from any port
+    every_address: bool  # the app listens on every address: any IP is allowed, as DNS rebinding needs a name
 
     @classmethod
     def of(cls, settings: Settings) -> AllowedHosts:
-        """Return the names set, localhost, and the host listened on (this machine's name for all).
+        """Return `allowed_hosts`, localhost, and `host` (the machine's name if that is every address).
 
         Loopback names are never proxies: other programs have pages at other ports of this machine.
         """
@@ -89,7 +89,7 @@ class Guard:
             await PlainTextResponse(refusal, FORBIDDEN)(scope, receive, send_with_headers)
 
     def _refusal(self, scope: Scope) -> str:
-        """Return why a request is refused; "" if it is not."""
+        """Return the message for a request that is refused; "" if it is allowed."""
         headers = Headers(scope=scope)
         host = _authority(f"//{headers.get('host', '')}")
         if host is None or host[0] not in self._hosts:
@@ -101,14 +101,14 @@ class Guard:
         theirs = _authority(origin) if origin.lower().startswith(("http://", "https://")) else None
         if theirs is None:
             return f"Athena takes no requests from a page without an origin. {FROM_A_PROGRAM}"
-        ports = {host[1]} if host[1] else {*STANDARD_PORTS.values()}  # a browser leaves a standard one out
+        ports = {host[1]} if host[1] else {*STANDARD_PORTS.values()}  # browsers omit a standard port
         if theirs[0] in self._hosts.proxies or (theirs[0] == host[0] and theirs[1] in ports):
             return ""
         return f"Athena takes requests from its own pages only. {FROM_A_PROGRAM}"
 
 
 def security_headers(page: str) -> list[tuple[str, str]]:
-    """Return the headers of every response; scripts inside the HTML `page` may run."""
+    """Return the security headers of every response; the inline scripts of the HTML `page` are allowed."""
     inline = INLINE_SCRIPT.findall(page)
     policy = {
         "default-src": "'self'",
@@ -133,13 +133,13 @@ def security_headers(page: str) -> list[tuple[str, str]]:
 
 
 def _authority(url: str) -> tuple[str, int | None] | None:
-    """Return host name and port of a URL; None if it has other parts, or none of these."""
+    """Return a URL's host and port (None if unknown); None without a host, or with a user, path or query."""
     try:
         parts = urlsplit(url)
         name, port = parts.hostname, parts.port
     except ValueError:
         return None
-    # urlsplit reads "[::1].evil.com" as the host "::1": a name in brackets ends there, or before its port.
+    # urlsplit reads "[::1].evil.com" as the host "::1": only a port may follow a name in brackets.
     if "]" in parts.netloc and parts.netloc.partition("]")[2][:1] not in ("", ":"):
         return None
     if not name or parts.username is not None or parts.path not in ("", "/") or parts.query or parts.fragment:

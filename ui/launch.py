@@ -19,13 +19,13 @@ from pipeline.models.llm import require_model_name
 
 NO_PAGE = "The chat in the browser needs Streamlit, which is not installed."
 INSTALL_PAGE = "Install it with: pip install 'athena-docs[page]'"
-LAST_WORDS_S = 5  # for running requests to end when the API is stopped
+LAST_WORDS_S = 5  # that running requests may take to end when the API is stopped
 EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 (only compared with)
 OPTIONS_FILE = Path(__file__).with_name("streamlit.toml")
 
 
 def streamlit_options(settings: Settings) -> dict[str, Any]:
-    """Return Streamlit's options by their dotted names, some of them from the settings."""
+    """Return Streamlit's options by dotted name, from `streamlit.toml` and `settings`."""
     options = dict(_flatten(tomllib.loads(OPTIONS_FILE.read_text(encoding="utf-8"))))
     options["server.address"] = settings.host
     options["server.port"] = settings.port
@@ -40,12 +40,12 @@ def streamlit_options(settings: Settings) -> dict[str, Any]:
 def serve(settings: Settings, *, say: Callable[[str], None], ingest: bool = False, page: bool = True) -> None:
     """Serve the app until it is interrupted; call `say` with its address.
 
-    With `ingest` the corpus is indexed meanwhile. Without `page` only the API is served, once that is done;
-    `say` also gets what could not be read.
+    With `ingest`, the corpus is indexed in the background. Without `page`, only the API is served: it starts
+    after the indexing, and `say` also gets a message for each file that could not be read.
 
     Raises:
-        ConfigurationError: the port is taken, or cannot be listened on; the settings name no language model;
-            nothing is left to serve.
+        ConfigurationError: the port is taken, or cannot be listened on; `llm` names no model; Streamlit is
+            not installed; without `page`, the API is off or the persona cannot be read.
     """
     require_model_name(settings.llm)
     require_free(settings.host, settings.port)
@@ -67,13 +67,13 @@ def serve(settings: Settings, *, say: Callable[[str], None], ingest: bool = Fals
 
 
 def serve_doors(settings: Settings, *, say: Callable[[str], None], ingest: bool) -> None:
-    """Serve the API without the pages and without Streamlit."""
+    """Serve the API without the pages and Streamlit; raise `ConfigurationError` if the API is off."""
     if settings.doors == "none":
         raise ConfigurationError(
             "Without its page there is nothing to serve: the API is off.",
             "Set ATHENA_DOORS to api, mcp or all.",
         )
-    load_persona(settings.persona)  # else every answer would say what is wrong with it
+    load_persona(settings.persona)  # fail now if it cannot be read, not at each question
     from athena import open_athena
     from doors import open_api
 
@@ -105,7 +105,7 @@ def require_free(host: str, port: int) -> None:
 
 
 def url_of(host: str, port: int) -> str:
-    """Return the address that a browser on this machine opens."""
+    """Return the URL for a browser on this machine; if the app listens on every address, a loopback one."""
     name = EVERY_ADDRESS.get(host, host)
     if ":" in name:
         name = f"[{name}]"

@@ -29,7 +29,7 @@ APP_FILE = Path(__file__).parent / "entry" / "app.py"
 
 
 class Serving(TypedDict):
-    """Arguments of `streamlit.App` besides the script."""
+    """The arguments of `streamlit.App`, except the script."""
 
     middleware: list[Middleware]
     lifespan: Callable[[streamlit.App], AbstractAsyncContextManager[None]]
@@ -38,7 +38,7 @@ class Serving(TypedDict):
 def serving(settings: Settings | None = None, *, ingest: bool = False) -> Serving:
     """Return the middleware and the lifespan of the app.
 
-    Without `settings`, those of the environment are used. `ingest` indexes the corpus once the app listens.
+    Without `settings`, the environment's are used. `ingest` starts to index the corpus when the app starts.
     """
     settings = settings or load_settings()
     guard_output()
@@ -68,7 +68,7 @@ class ApiFirst:
 
 @asynccontextmanager
 async def _serving(_: streamlit.App, *, api: FastAPI | None, ingest: bool) -> AsyncIterator[None]:
-    logging.getLogger(SESSION_LOG).disabled = True  # it warns of work outside of any session
+    logging.getLogger(SESSION_LOG).disabled = True  # it warns when work runs outside of a session
     if ingest:
         from ui.shared.jobs import index_corpus
 

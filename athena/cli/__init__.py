@@ -55,7 +55,7 @@ def _options(
 
 
 class Lines(logging.Handler):
-    """Prints log records without control characters; notices for the user as their text alone."""
+    """Prints log records without control characters; of a notice for the user, it prints only the text."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print a record to stderr."""
@@ -70,6 +70,6 @@ def main() -> None:
     shorten_pauses()
     guard_output()
     for stream in (sys.stdin, sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # arguments and input may hold bytes that are no text
+        if isinstance(stream, TextIOWrapper):  # arguments and input may have undecodable bytes
             stream.reconfigure(errors="replace" if stream is sys.stdin else "backslashreplace")
     typer.main.get_command(app)()  # `app()` would print tracebacks its own way before ours

@@ -33,10 +33,10 @@ CONSOLE_COLUMNS = 80  # of the mission's console
 def answer_of(
     events: Iterator[ChatEvent], console: Console | None = None
 ) -> tuple[Answer | None, AthenaError | None]:
-    """Return the answer at the end of its events, or the part that had arrived and the error that ended it.
+    """Run the events to their end; return the answer and None, or the partial answer, if any, and the error.
 
-    A console shows each step and each call of a tool. The last notice of a part is left out: it repeats the
-    error.
+    `console` shows each step and each tool call. A partial answer loses its last notice, which repeats the
+    error. Raises `AthenaError` if the events end with neither an answer nor an error.
     """
     with console.status("Thinking") if console else nullcontext() as status:
         for event in events:
@@ -56,7 +56,7 @@ def answer_of(
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """Markdown, rendered on a terminal, and as it is written elsewhere."""
+    """Markdown that is rendered on a terminal, and printed as its source elsewhere."""
 
     text: str
 
@@ -73,7 +73,7 @@ class Prose:
 def answer_text(answer: Answer, recalled: Mapping[str, str] = NOTHING_RECALLED) -> Group:
     """Return the answer with citations, recalled memories, unsupported sentences, notices, and its model.
 
-    `recalled` has the texts of memories by id.
+    `recalled` has the texts of memories by id. Replies and answers of the memory are only their text.
     """
     if answer.mode in ("reply", "memory"):
         return Group(Prose(answer.text))
@@ -106,7 +106,7 @@ def _answered_by(answer: Answer) -> str:
 
 
 def answer_body(answer: Answer) -> Iterator[RenderableType]:
-    """Yield the answer alone: its text with footnotes, or its quotes, the folded ones as footnotes."""
+    """Yield only the answer: its text with footnotes, or its quotes, of which folded ones are footnotes."""
     cited = {citation.marker: citation for citation in answer.citations}
     are_quotes = answer.mode == "quote" and not answer.abstained
     units = [unit for unit in answer.units if are_quotes and unit.marker in cited]
@@ -128,7 +128,7 @@ def answer_body(answer: Answer) -> Iterator[RenderableType]:
 
 
 def _quote(unit: Unit, citation: Citation) -> Iterator[RenderableType]:
-    """Yield a quote after its lead, and a line where something of the passage is left out."""
+    """Yield a quote's source, its lead and text, and a line with "…" if part of the passage is left out."""
     found = shown(unit, citation)
     yield _footnote(citation)
     yield Prose(escaped_markers("\n\n".join(filter(None, (found.lead, found.text.rstrip())))))

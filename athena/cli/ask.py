@@ -90,7 +90,7 @@ def chat(
 
 
 def _read_question() -> str:
-    """Return the next question; "" at the end of input."""
+    """Return the next question; "" at the end of input and on Ctrl-C."""
     try:
         return err.input("[bold]› [/bold]").strip()
     except (EOFError, KeyboardInterrupt):
@@ -98,7 +98,7 @@ def _read_question() -> str:
 
 
 def _ask(athena: Athena, question: str, as_json: bool, **asking: Any) -> None:
-    """Ask and print the answer, or the part that had arrived before an error."""
+    """Ask and print the answer; on an error, print the part that arrived before it, and raise the error."""
     from athena.cli.answers import answer_of, answer_text
     from athena.shapes import AnswerOut
 
@@ -113,7 +113,7 @@ def _ask(athena: Athena, question: str, as_json: bool, **asking: Any) -> None:
 
 
 def _agent(athena: Athena) -> ChatAgent:
-    """Return the agent, which asks in the terminal before it writes; raise where there is no model."""
+    """Return an agent that asks in the terminal before it changes something; raises `ModelUnavailable`."""
     from agent import open_agent
 
     model, choice = athena.models.language_model()
@@ -123,7 +123,7 @@ def _agent(athena: Athena) -> ChatAgent:
 
 
 def _consent(tool: AgentTool, arguments: Mapping[str, Any], _stop: threading.Event) -> bool:
-    """Return whether the user lets a tool write; in a pipe there is nobody to ask."""
+    """Ask whether a tool may change something; return False if standard input is no terminal."""
     if not sys.stdin.isatty():
         return False
     given = harmless(json.dumps(dict(arguments), ensure_ascii=False, default=str))

@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from pipeline.ingest import IngestReport
 
 SOME_FAILED = 3
-"""Exit code where some files could not be read, and the others are indexed."""
+"""Exit code if some files could not be read and the others are indexed."""
 
 
 def ingest(
     paths: Annotated[list[str] | None, typer.Argument(help="Folders or files; default: the corpus.")] = None,
-    formats: Annotated[str | None, typer.Option(help="Read of folders: md, or all.")] = None,
+    formats: Annotated[str | None, typer.Option(help="Formats to read in folders: md, or all.")] = None,
     data_dir: DataDir = None,
     rebuild: Annotated[bool, typer.Option(help="Index everything again.")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Index every change, until Ctrl-C.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Index documents: only what changed is read and embedded again, what vanished is removed."""
+    """Index documents: embed only new and changed text, and remove documents whose file is gone."""
     with opened(data_dir, formats=formats) as athena:
         chosen = paths or [str(athena.settings.corpus)]
         if watch:
@@ -51,7 +51,7 @@ def ingest(
 
 
 def _watch(athena: Athena, paths: list[str], *, as_json: bool) -> None:
-    """Index what changes until Ctrl-C, or until the system asks the process to end."""
+    """Index the paths and every change in them, until Ctrl-C or SIGTERM."""
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     err.print("Watching for changes (Ctrl-C ends it)", style="dim")
@@ -64,7 +64,7 @@ def _watch(athena: Athena, paths: list[str], *, as_json: bool) -> None:
 
 
 def ingest_text(report: IngestReport) -> Group:
-    """Return what an ingest did, and each file that failed with the reason and what to do."""
+    """Return the numbers of an ingest, its warnings, and each failed file with the reason and the fix."""
     return Group(*_lines(report))
 
 

@@ -28,12 +28,12 @@ Known = MemoryOut | SaidOut
 COLUMNS = ("score", "id", "kind", "text", "created_at", "pinned", "trusted")
 
 MemoryId = Annotated[str, typer.Argument(metavar="ID", help="A memory's id, or its first 8 letters.")]
-History = Annotated[bool, typer.Option("--history", help="Also memories that no longer hold.")]
+History = Annotated[bool, typer.Option("--history", help="Include memories no longer valid.")]
 
 
 @contextmanager
 def memory_of(user: str | None, data_dir: Path | None, **flags: Any) -> Iterator[UserMemory]:
-    """Open the memory of a user; its errors end the command clearly."""
+    """Yield the memory of a user; an `AthenaError` ends the command with a message."""
     with opened(data_dir, user=user, **flags) as athena:
         yield athena.memory
 
@@ -42,7 +42,7 @@ def memory_of(user: str | None, data_dir: Path | None, **flags: Any) -> Iterator
 def list_(
     history: History = False, user: User = None, data_dir: DataDir = None, as_json: AsJson = False
 ) -> None:
-    """List what is remembered, the pinned first, then the latest."""
+    """List the memories, pinned ones first, then the latest."""
     with memory_of(user, data_dir) as memory:
         shapes = [*map(MemoryOut.model_validate, memory.list(history=history))]
     show(as_json, shapes, lambda: _memories(shapes))
@@ -51,13 +51,13 @@ def list_(
 @app.command()
 def search(
     query: Annotated[str, typer.Argument(help="What to look for.")],
-    limit: Annotated[int, typer.Option(min=1, help="Most facts, and most messages, to show.")] = 10,
+    limit: Annotated[int, typer.Option(min=1, help="Most facts and most messages to show.")] = 10,
     history: History = False,
     user: User = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Search the facts, by recency, importance and relevance, and the messages."""
+    """Search the facts (by recency, importance and relevance) and the messages."""
     require_words(query, "search for")
     with memory_of(user, data_dir) as memory:
         facts = memory.search(query, limit=limit, history=history)
@@ -114,17 +114,17 @@ def pin(
 
 @app.command()
 def forget(
-    ids: Annotated[list[str] | None, typer.Argument(metavar="ID…", help="Of facts and messages.")] = None,
+    ids: Annotated[list[str] | None, typer.Argument(metavar="ID…", help="Fact and message ids.")] = None,
     search: Annotated[str | None, typer.Option(help="All with these words.")] = None,
     everything: Annotated[bool, typer.Option("--all", help="All facts, messages and names.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do it; else only show what would go.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Forget them; else only list them.")] = False,
     user: User = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Forget facts, what was made of them, and messages."""
+    """Forget facts, memories that were made from them, and messages."""
     if sum([bool(ids), search is not None, everything]) != 1:
-        raise typer.BadParameter("say what: ids, --search QUERY or --all.")
+        raise typer.BadParameter("give exactly one of: ids, --search QUERY, --all.")
     if search is not None:
         require_words(search, "forget")
     with memory_of(user, data_dir) as memory:
@@ -143,12 +143,12 @@ def forget(
 
 @app.command()
 def export(
-    path: Annotated[Path | None, typer.Argument(help="A file to write; else it is printed.")] = None,
+    path: Annotated[Path | None, typer.Argument(help="A file to write; default: print it.")] = None,
     user: User = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write out all memories."""
+    """Write all memories as JSON to a file, or print them."""
     from memory import transfer
 
     with memory_of(user, data_dir) as memory:
@@ -218,7 +218,7 @@ def _added(step: Kept, shapes: Sequence[MemoryOut]) -> RenderableType:
         return Text(f"It is known already: {shapes[0].text}" if shapes else "Nothing to remember.")
     lines = [f"Remembered: {shape.text}" for shape in shapes]
     if step.replaced:
-        lines.append("It takes the place of what was known; `athena memory list --history` has both.")
+        lines.append("It replaces an earlier memory; `athena memory list --history` shows both.")
     if not all(shape.trusted for shape in shapes):
         lines.append("It reads like an instruction: kept, and never acted on.")
     return Text("\n".join(lines))
@@ -228,4 +228,4 @@ def _would_forget(shapes: Sequence[Known]) -> RenderableType:
     """Return what would be forgotten, and how to confirm it."""
     if not shapes:
         return Text("There is nothing to forget.")
-    return Group(_memories(shapes), Text("Messages are deleted with their answers. Nothing yet: add --yes."))
+    return Group(_memories(shapes), Text("Messages are deleted with their answers. To do it, add --yes."))

@@ -27,7 +27,7 @@ def mission(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Play: alone aboard with a fault, and only the manuals to help. Exit code 0 is a crisis averted.
+    """Play: alone aboard with a fault, and only the manuals to help. Exit code 0: won; 1: lost or left.
 
     With a script, --json prints the level, whether it was won, and all that the console showed.
     """
@@ -60,7 +60,7 @@ def mission(
 
 
 def _ask(athena: Athena, game: Game, question: str) -> str:
-    """Return the answer from the manuals, or a line that says why there is none; the game goes on."""
+    """Return the answer from the manuals, or a line that there is none; print an error to stderr."""
     from athena.cli.answers import plain_answer
     from athena.missions import mission_persona
 

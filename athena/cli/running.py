@@ -1,4 +1,4 @@
-"""What every command does: open Athena with its flags, end with a clear error, and print."""
+"""Functions of every command: open Athena with the flags, end with a clear error, and print."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text
 Conversation = Annotated[str | None, typer.Option(help="Go on with this conversation, by id.")]
 PathGlobs = Annotated[
     list[str] | None,
-    typer.Option("--path", help="Search only in sources that match this glob, or one of several: repeat it."),
+    typer.Option("--path", help="Search only sources that match this glob; repeat it to add globs."),
 ]
 Alpha = Annotated[float | None, typer.Option(min=0, max=1, help="0 = BM25 only, 1 = dense only.")]
 Hyde = Annotated[bool | None, typer.Option("--hyde/--no-hyde", help="Search with a hypothetical answer")]
@@ -46,7 +46,7 @@ Private = Annotated[
 
 
 class Terminal(Console):
-    """A console that shows control characters of documents, names and answers, and obeys none.
+    """A console that prints visible symbols for control characters in documents, names and answers.
 
     It breaks lines between words on a terminal, and not at all elsewhere.
     """
@@ -68,7 +68,7 @@ Counted = Callable[[str, int, int], None]  # name, done, total
 
 @contextmanager
 def opened(data_dir: Path | None, **flags: Any) -> Iterator[Athena]:
-    """Open Athena with the flags on top of the settings; its errors end the command with a message."""
+    """Yield Athena; the flags override the settings. An `AthenaError` ends the command with a message."""
     from athena import open_athena
 
     with failing_clearly(), open_athena(settings_with(data_dir, **flags)) as athena:
@@ -89,7 +89,7 @@ def failing_clearly() -> Iterator[None]:
 
 
 def settings_with(data_dir: Path | None, **flags: Any) -> Settings:
-    """Return the settings with the given flags; `hyde` and `rerank` are flags with an off and an on."""
+    """Return the settings with the flags that are not None; the flags `hyde` and `rerank` are booleans."""
     from athena import load_settings
 
     given = {name: flag for name, flag in {"data_dir": data_dir, **flags}.items() if flag is not None}
@@ -101,7 +101,7 @@ def settings_with(data_dir: Path | None, **flags: Any) -> Settings:
 
 
 def require_words(text: str, purpose: str) -> None:
-    """Refuse a text without a letter or a digit."""
+    """Raise `typer.BadParameter` for a text without a letter or a digit."""
     if not any(map(str.isalnum, text)):
         raise typer.BadParameter(f"there is nothing to {purpose} in it.")
 
@@ -128,7 +128,7 @@ def say_error(error: Exception) -> None:
 
 @contextmanager
 def counter(console: Console, *, quiet: bool) -> Iterator[Counted]:
-    """Draw a progress bar for each name that the yielded function is called with; none without a terminal."""
+    """Yield a function that draws a progress bar per name; it draws none if `quiet` or without a terminal."""
     if quiet or not console.is_terminal:
         yield lambda _name, _done, _total: None
         return
@@ -146,7 +146,7 @@ def counter(console: Console, *, quiet: bool) -> Iterator[Counted]:
 
 
 def listed(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Table:
-    """Return objects as a table of some of their keys; texts are cut to `LONGEST`."""
+    """Return a table with a row for each mapping and only these columns; texts are cut to `LONGEST`."""
     table = Table(box=box.SIMPLE, padding=(0, 0, 0, 1))
     for name in columns:
         numbers = all(isinstance(row.get(name), int | float | None) for row in rows)

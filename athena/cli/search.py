@@ -49,7 +49,7 @@ def search(
 
 
 def _reason(athena: Athena, retrieval: Retrieval, name: str) -> Why:
-    """Return why a section, written as SOURCE#HEADING, is not among the passages."""
+    """Return why SOURCE#HEADING is or is not among the passages; raises `typer.BadParameter`."""
     from pipeline.finding.why import why
 
     source, mark, heading = name.partition("#")
@@ -85,6 +85,6 @@ def _passage(rank: int, passage: Passage) -> Iterator[RenderableType]:
 
 
 def why_text(why: Why) -> RenderableType:
-    """Return the step that dropped a section."""
+    """Return the section's heading path, and why it was or was not selected."""
     title = Text(" › ".join([why.source, *why.heading_path]), style="bold")
     return Group(title, Text(why.explanation))

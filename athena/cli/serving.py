@@ -26,21 +26,21 @@ if TYPE_CHECKING:
 
 keys = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True)
 COLUMNS = ("name", "user", "rights", "expires_at")
-SHOWN_ONCE = "It is shown this once. Send it as the header `Authorization: Bearer KEY`."
+SHOWN_ONCE = "The key is shown only now. Send it as the header `Authorization: Bearer KEY`."
 
 
 def serve(
-    host: Annotated[str | None, typer.Option(help="Address to listen on; loopback unless told.")] = None,
+    host: Annotated[str | None, typer.Option(help="Address to listen on; default: loopback.")] = None,
     port: Annotated[int | None, typer.Option(min=1, max=65535, help="Port to listen on.")] = None,
     ingest: Annotated[
-        bool, typer.Option("--ingest", help="Index the corpus meanwhile; the pages show how far it is.")
+        bool, typer.Option("--ingest", help="Also index the corpus; the pages show the progress.")
     ] = False,
     page: Annotated[
-        bool, typer.Option("--page/--no-page", help="The chat, or the APIs of ATHENA_DOORS alone.")
+        bool, typer.Option("--page/--no-page", help="Serve the chat, or only the APIs of ATHENA_DOORS.")
     ] = True,
     data_dir: DataDir = None,
 ) -> None:
-    """Open the chat in a browser: runs the Streamlit app, and the APIs that ATHENA_DOORS names."""
+    """Serve the chat for browsers (the Streamlit app), and the APIs that ATHENA_DOORS names."""
     from ui.launch import serve as serve_app
 
     with failing_clearly():
@@ -60,11 +60,11 @@ def mcp(user: User = None, llm: Llm = None, data_dir: DataDir = None) -> None:
 @keys.command()
 def add(
     name: Annotated[str, typer.Argument(help="The key's name.")],
-    user: Annotated[str | None, typer.Option(help="Whose conversations and memories it is for.")] = None,
+    user: Annotated[str | None, typer.Option(help="The user whose data the key opens.")] = None,
     may: Annotated[
-        str, typer.Option(help="Rights with commas: read, remember, write.")
+        str, typer.Option(help="Comma-separated rights: read, remember, write.")
     ] = "read,remember,write",
-    days: Annotated[float | None, typer.Option(min=0, help="Days until it expires; without, never.")] = None,
+    days: Annotated[float | None, typer.Option(min=0, help="Days until it expires; default: never.")] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
@@ -93,7 +93,7 @@ def list_(data_dir: DataDir = None, as_json: AsJson = False) -> None:
 def revoke(
     name: Annotated[str, typer.Argument(help="Its name.")], data_dir: DataDir = None, as_json: AsJson = False
 ) -> None:
-    """Delete a key: it opens nothing from now on."""
+    """Delete a key: requests with it are refused from now on."""
     with opened(data_dir) as athena:
         if not athena.keys.revoke(name):
             raise ConfigurationError(f"There is no key '{name}'.", "See `athena keys list`.")

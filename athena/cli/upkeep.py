@@ -21,7 +21,7 @@ COLUMNS = ("turns", "answers", "abstentions", "tokens_in", "tokens_out", "estima
 
 
 def doctor(data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """Check that everything works, and say what to do about what does not."""
+    """Check that everything works, and print how to fix each problem."""
     from athena.diagnosis import diagnose
 
     with opened(data_dir) as athena:
@@ -32,7 +32,7 @@ def doctor(data_dir: DataDir = None, as_json: AsJson = False) -> None:
 
 
 def doctor_text(diagnosis: Diagnosis) -> RenderableType:
-    """Each check with a tick, a dash (it works without) or a cross, and how to fix it."""
+    """Return each check with a tick, a dash (it works, with advice) or a cross, and how to fix it."""
     lines: list[RenderableType] = []
     for check in diagnosis.checks:
         mark = ("✗ ", "red") if not check.ok else ("– ", "yellow") if check.fix else ("✓ ", "green")
@@ -43,13 +43,13 @@ def doctor_text(diagnosis: Diagnosis) -> RenderableType:
 
 
 def backup(
-    file: Annotated[Path, typer.Argument(help="The copy, a file that does not exist yet.")],
+    file: Annotated[Path, typer.Argument(help="The file to write; it must not exist yet.")],
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
     """Copy documents, conversations, memories and keys into one file, while others read and write.
 
-    Put it back as `athena.sqlite` in an empty data folder: the index of words is made again from it.
+    To restore it, put it as `athena.sqlite` into an empty data folder; the word index is rebuilt from it.
     """
     from pipeline.stores.embedded import EmbeddedStore
 
@@ -69,7 +69,7 @@ def migrate(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Copy documents, conversations and memories that the other store lacks; nothing is embedded again."""
+    """Copy the documents, conversations and memories that store `--to` lacks, without embedding again."""
     from athena.components import open_store
     from pipeline.stores import migration
 
@@ -86,12 +86,12 @@ def migrate(
                 ),
                 "users": migration.copy_memories(source.memories, target.memories, report=report),
             }
-    use = f"Use them with ATHENA_STORE={to}. Make keys for it with `athena keys add`."
+    use = f"Use them with ATHENA_STORE={to}. API keys are not copied: make new ones with `athena keys add`."
     show(as_json, done, lambda: Group(listed([done], [*done]), use))
 
 
 def usage(
-    by: Annotated[Literal["model", "day", "user"], typer.Option(help="What each row is of.")] = "model",
+    by: Annotated[Literal["model", "day", "user"], typer.Option(help="What to group by.")] = "model",
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:

@@ -1,4 +1,4 @@
-"""Athena with its defaults and without a language model; its cross-encoder reads passages if asked to."""
+"""Athena with its defaults and no language model; `--rerank` adds its cross-encoder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TOP_K = 10
 
 
 def ingest(options: argparse.Namespace) -> dict[str, Any]:
-    """Index the folder; a second time, files that have not changed are skipped."""
+    """Index the folder, except for unchanged files; return the number of all indexed sentences."""
     with open_athena(load_settings(data_dir=options.store, llm="none")) as athena:
         athena.ingest([options.folder])
         return {"passages": athena.store.statistics().sentences, "unit": "sentences"}

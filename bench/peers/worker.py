@@ -3,9 +3,9 @@
     python worker.py with_NAME ingest --folder DOCS --store DIR --report FILE
     python worker.py with_NAME search --folder DOCS --store DIR --report FILE --questions FILE
 
-The module beside this file has two functions. `ingest(options)` indexes the Markdown below `folder` into
-`store`; called again, it is a second ingest with nothing changed. `searcher(options)` opens the store and
-returns a function from a question to the paths of the passages found, best first.
+`with_NAME.py` in this folder has two functions. `ingest(options)` indexes the Markdown below `folder` into
+`store` and returns `passages` and `unit`; a second process calls it again with nothing changed.
+`searcher(options)` opens the store and returns a function from a question to the passages' paths, best first.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def main() -> None:
 def timed(
     search: Callable[[str], Sequence[str]], questions: Sequence[str], *, folder: Path
 ) -> dict[str, Any]:
-    """Return `ms` of each question after the warm-up, and `sources`: paths in the folder, best first."""
+    """Return each question's `ms` and `sources` (distinct paths in `folder`, best first), after a warm-up."""
     for question in questions[:WARM_UP]:
         search(question)
     ms, sources = [], []

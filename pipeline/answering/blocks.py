@@ -1,4 +1,4 @@
-"""The blocks of a passage: paragraphs, lists, procedures, tables and code, each with what introduces it."""
+"""The blocks of a passage: paragraphs, lists, procedures, tables and code, each with its introduction."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KINDS: Mapping[str, UnitKind] = {"list_item": "list", "table_row": "table", "cod
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Positions of leaves: from `first` what introduces the block, from `body` to `last` the block."""
+    """A block as positions of leaves: `body` to `last`; its introduction is `first` to before `body`."""
 
     kind: UnitKind
     first: int
@@ -31,13 +31,13 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class PassageLeaves:
-    """A passage and its leaves in reading order."""
+    """A passage and its leaves (sentences, rows, items, code) in reading order."""
 
     passage: Passage
     leaves: tuple[Node, ...]
 
     def before(self, position: int) -> str:
-        """Return the text between a leaf and the leaf before it."""
+        """Return the text between a leaf and the leaf before it, or the beginning of the section."""
         offset = self.passage.section.start_char_idx
         start = self.leaves[position - 1].end_char_idx - offset if position else 0
         return self.passage.section.text[
@@ -45,13 +45,13 @@ class PassageLeaves:
         ]
 
     def shown_before(self, position: int) -> str:
-        """Return the same text as readers see it."""
+        """Return the text of `before` with markup masked, of the same length."""
         section, length = self.passage.section, len(self.before(position))
         end = self.leaves[position].start_char_idx - section.start_char_idx
         return str(section.metadata.get("shown", section.text))[end - length : end]
 
     def length(self, first: int, last: int) -> int:
-        """Return the number of characters from one leaf to another."""
+        """Return the number of characters from the start of one leaf to the end of another."""
         return self.leaves[last].end_char_idx - self.leaves[first].start_char_idx
 
     def text(self, start: int, end: int) -> str:
@@ -60,9 +60,9 @@ class PassageLeaves:
         return self.passage.section.text[start - offset : end - offset]
 
     def span(self, first: int, last: int) -> tuple[int, int]:
-        """Return the offsets in the file of some leaves with the bullet or fence before the first.
+        """Return the file offsets of a range of leaves, with its first bullet and the fences around code.
 
-        Where the leaves are of several sections, the heading above the first belongs to them.
+        If the leaves are from several sections, the heading above the first leaf is included.
         """
         leaf, final, gap = self.leaves[first], self.leaves[last], self.before(first)
         section = self.passage.section
@@ -79,7 +79,7 @@ class PassageLeaves:
 
 
 def blocks_of(found: PassageLeaves) -> list[Block]:
-    """Return the blocks of a passage in reading order, each with the paragraph that introduces it."""
+    """Return the blocks of a passage in reading order, each with the paragraph that introduces it, if any."""
     blocks = list[Block]()
     for position, leaf in enumerate(found.leaves):
         if blocks and _continues(found, blocks[-1].body, position):
@@ -96,9 +96,9 @@ def blocks_of(found: PassageLeaves) -> list[Block]:
 
 
 def _introduces(found: PassageLeaves, lead: Block, block: Block) -> bool:
-    """Tell whether a paragraph ends in a colon, or is short and stands before a list, a table or code."""
+    """Return whether a paragraph ends in a colon, or is short and precedes a list, a table or code."""
     last, following = found.leaves[lead.last], found.leaves[block.first]
-    if lead.kind != "paragraph" or lead.first < lead.body:  # what is introduced introduces nothing
+    if lead.kind != "paragraph" or lead.first < lead.body:  # an introduced block introduces nothing
         return False
     if last.metadata["heading_path"] != following.metadata["heading_path"]:
         return False
@@ -107,7 +107,7 @@ def _introduces(found: PassageLeaves, lead: Block, block: Block) -> bool:
 
 
 def _continues(found: PassageLeaves, first: int, position: int) -> bool:
-    """Tell whether a leaf belongs to the block that begins at `first`."""
+    """Return whether the leaf at `position` belongs to the block that begins at `first`."""
     begun, leaf, gap = found.leaves[first], found.leaves[position], found.before(position)
     kinds = begun.metadata["kind"], leaf.metadata["kind"]
     if begun.metadata["heading_path"] != leaf.metadata["heading_path"]:
@@ -119,7 +119,7 @@ def _continues(found: PassageLeaves, first: int, position: int) -> bool:
             return bool(FENCE_IN_LIST.search(gap))
         case ("table_row", "table_row"):
             header, own = leaf.metadata.get("header"), begun.metadata.get("header")
-            if header is None:  # of an HTML table without one
+            if header is None:  # an HTML table without a header
                 return own is None and begun.text.startswith("<")
             row = display(begun.metadata.get("shown", begun.text)).strip()
             return bool(own == header or row.startswith(header.rstrip("…")))

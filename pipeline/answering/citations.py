@@ -1,6 +1,6 @@
-"""Citations: markers in an answer become exact spans of exact files; invented ones are removed.
+"""Citations: exact spans of files, and their markers in the sentences of an answer.
 
-They outlive edits: a cited passage is still there, moved or gone.
+After a file is edited, `provenance` finds whether a cited passage is unchanged, moved or gone.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Literal
 from pipeline.answer import Citation, Passage
 from pipeline.nodes import Node
 
-# [1], [1, 2], [1-3], [^1], 【1】, [Source 1]; not inside code and not the text of a link: `[1](url)`.
-MARKER = re.compile(  # with a backslash before it, it is text: so sources have what reads as a marker
+# [1], [1, 2], [1-3], [^1], 【1】, [Source 1]; not the text of a link: `[1](url)`. Callers exclude code.
+MARKER = re.compile(  # after a backslash it is plain text: sources are escaped in this way
     r"(?<!\\)[\[【](?:[Ss]ources?\s+)?\^?(\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)(?:†[^\]】]*)?[\]】](?!\()"
 )
-SPACED_MARKER = re.compile(rf"[ \t]*{MARKER.pattern}")  # a removed marker takes its space along
-CODE = re.compile(  # a fence begins a line: by one within a sentence, all that follows could be called code
+SPACED_MARKER = re.compile(rf"[ \t]*{MARKER.pattern}")  # a marker is removed with the blanks before it
+CODE = re.compile(  # a fence must begin a line, else one within a sentence would turn the rest into code
     r"^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})[^\n]*"
     r"(?P<block>.*?)(?:^[ \t>]*(?P=fence)|\Z)"
     r"|`[^`\n]+`",
@@ -28,25 +28,25 @@ CODE = re.compile(  # a fence begins a line: by one within a sentence, all that 
 SENTENCE_END = re.compile(
     r"(?:(?<=[.!?])|(?<=[.!?][\"'”)*_`])|(?<=[.!?](?:\*\*|__)))(?P<marks>(?:\s*[\[【][^\]】\n]{1,20}[\]】])*)(?=\s|$)"
     r"|(?<=[。！？])(?:\s*[\[【][^\]】\n]{1,20}[\]】])*"
-    r"|\n{2,}|\n(?![ \t]*[a-z])"  # a line that continues in lower case is the same sentence, wrapped
+    r"|\n{2,}|\n(?![ \t]*[a-z])"  # a line that begins in lower case continues the sentence
 )
 ABBREVIATION = re.compile(
     r"\b(e\.g|i\.e|cf|fig|vs|dr|mr|mrs|st)\.$|(?:^|\n)[ \t]*(?:[-*+][ \t]+)?\d+\.$", re.IGNORECASE
 )
-# These end sentences, too ("after 5 min. Then …"): they are abbreviations only before lower case.
+# These may also end a sentence ("after 5 min. Then …"): they are abbreviations only before a-z and 0-9.
 MAYBE_ABBREVIATION = re.compile(r"\b(no|approx|etc|sec|min|max)\.$", re.IGNORECASE)
 SENTENCE_CLOSE = re.compile(r"[.!?…。！？]+$|\|$")
 LINK = re.compile(
     r"(?P<image>!)?\[(?P<words>[^\[\]\n]{0,300})\]\((?P<address>[^()\s]{0,1000})(?:\s+\"[^\"\n]{0,300}\")?\)"
 )
-SOURCE_LINE = re.compile(r"</?(?:source|closest)\b[^<>\n]{0,60}>")  # of the prompt, copied by a small model
+SOURCE_LINE = re.compile(r"</?(?:source|closest)\b[^<>\n]{0,60}>")  # prompt lines that a small model copies
 WIKI_LINK = re.compile(r"!?\[\[(?:[^\[\]|\n]{0,300}\|)?(?P<words>[^\[\]|\n]{1,300})\]\]")
 GOES_ON = re.compile(r"\s*[a-z0-9]")
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One sentence of an answer: its span, and the numbers of the sources that it cites."""
+    """One sentence of an answer: its offsets, and the numbers of the sources that it cites."""
 
     start: int
     end: int
@@ -54,7 +54,7 @@ class Piece:
 
 
 def sentences_of(text: str) -> list[Piece]:
-    """The sentences of an answer, each with its markers, including those after the full stop."""
+    """Return the sentences of an answer; a marker after a full stop belongs to the sentence before it."""
     code = _code_spans(text)
     pieces: list[Piece] = []
     start = 0
@@ -68,14 +68,14 @@ def sentences_of(text: str) -> list[Piece]:
 
 
 def _abbreviated(before: str, text: str, end: int) -> bool:
-    """True where the full stop belongs to an abbreviation or to a list item's number."""
+    """Return whether the full stop belongs to an abbreviation or to a list item's number."""
     if ABBREVIATION.search(before):
         return True
     return bool(MAYBE_ABBREVIATION.search(before) and GOES_ON.match(text, end))
 
 
 def citation_of(leaves: Sequence[Node], passage: Passage, *, marker: int, file_hash: str) -> Citation:
-    """The citation of adjacent leaves of a passage: one exact span."""
+    """Return the citation of one or more adjacent leaves of a passage: from the first to the last."""
     section = passage.section
     offset = section.start_char_idx
     start, end = leaves[0].start_char_idx, leaves[-1].end_char_idx
@@ -96,18 +96,18 @@ def citation_of(leaves: Sequence[Node], passage: Passage, *, marker: int, file_h
 
 
 def _common(paths: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """What heading paths begin with alike."""
+    """Return the common beginning of heading paths."""
     shared = takewhile(lambda level: len(set(level)) == 1, zip(*paths, strict=False))
     return tuple(level[0] for level in shared)
 
 
 def without_markers(text: str) -> str:
-    """The text as it reads without citations: for history and for checking."""
+    """Return the text without citation markers, except in code; for the history and for verification."""
     return _outside_code(SPACED_MARKER, lambda _: "", text)
 
 
 def with_markers(sentence: str, markers: Sequence[int]) -> str:
-    """The sentence with citation markers before its final punctuation, or inside the last cell of a row."""
+    """Return the sentence with markers before its final punctuation, or inside a table row's last cell."""
     if not markers:
         return sentence
     written = "".join(f"[{marker}]" for marker in markers)
@@ -117,10 +117,10 @@ def with_markers(sentence: str, markers: Sequence[int]) -> str:
 
 
 def without_links(text: str, known: str) -> str:
-    """The text with the words of its Markdown links alone; an address that `known` text has stays a link.
+    """Return the text with links and images replaced by their words, except http(s) links that `known` has.
 
-    Relative links mean nothing outside of their document, and a model may have invented the others. Lines
-    that mark a source in a prompt leave, too.
+    Relative links work only in their own document, and a model may have invented the others. Lines that mark
+    a source in the prompt are removed.
     """
 
     def words(match: re.Match[str]) -> str:
@@ -133,13 +133,13 @@ def without_links(text: str, known: str) -> str:
 
 
 def escaped_markers(text: str) -> str:
-    """The text with a backslash before whatever reads as a citation, outside of code: it cites nothing."""
+    """Return the text with a backslash before each marker outside of code, so that it cites nothing."""
     code = [match.span("block" if match["fence"] else 0) for match in CODE.finditer(text)]
     return MARKER.sub(lambda match: match[0] if _inside(match.start(), code) else f"\\{match[0]}", text)
 
 
 def renamed_markers(text: str, name: Callable[[int], str]) -> str:
-    """The text with each final marker, `[1]`, renamed; code is left alone."""
+    """Return the text with each marker outside of code replaced by `name` of its number."""
     return _outside_code(MARKER, lambda match: "".join(map(name, _numbers(match[1]))), text)
 
 
@@ -156,12 +156,12 @@ def _piece(text: str, start: int, end: int) -> list[Piece]:
 
 
 def _numbers(inside: str) -> list[int]:
-    """The numbers of `1, 2` or `1-3`: of a range its ends."""
+    """Return the numbers in `1, 2` or `1-3`; only the two ends of a range."""
     return [int(number) for number in re.findall(r"\d+", inside)]
 
 
 def _outside_code(pattern: re.Pattern[str], write: Callable[[re.Match[str]], str], text: str) -> str:
-    """Replace what a pattern finds outside of code by what `write` makes of it."""
+    """Replace each match of a pattern outside of code by `write(match)`."""
     code = _code_spans(text)
     return pattern.sub(lambda match: match[0] if _inside(match.start(), code) else write(match), text)
 
@@ -179,7 +179,7 @@ Status = Literal["same", "moved", "gone"]
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """What became of a citation; the span says where the passage is now, None if it is gone."""
+    """The state of a citation in today's file; the offsets are where the passage is now, None if gone."""
 
     status: Status
     start: int | None = None
@@ -187,7 +187,7 @@ class Provenance:
 
 
 def provenance(citation: Citation, text: str | None) -> Provenance:
-    """Compare a citation with the file's text today; `text` is None if the file is no longer indexed."""
+    """Find a citation in today's text of its file; `text` is None if the file is no longer indexed."""
     if text is None:
         return Provenance("gone")
     if text[citation.start : citation.end] == citation.quote:
@@ -197,7 +197,7 @@ def provenance(citation: Citation, text: str | None) -> Provenance:
 
 
 def _nearest_copy(text: str, quote: str, near: int) -> tuple[int, int] | None:
-    """Where the same words stand now, however the lines are broken, nearest to where they stood."""
+    """Return the span nearest to `near` that has the quote's words with any white space, or None."""
     words = [re.escape(word) for word in quote.split()]
     if not words:
         return None

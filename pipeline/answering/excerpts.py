@@ -1,4 +1,4 @@
-"""A quote as Markdown that can stand alone: rows under their header, code in a fence, items outdented."""
+"""Quotes as self-contained Markdown: rows under their header, code in a fence, items without indent."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ FENCE = re.compile(r"^ {0,3}(```|~~~)", re.MULTILINE)
 TABLE_DELIMITER = re.compile(r"^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$")
 CUT_ROW = re.compile(r"(\n[ \t|]*)+\Z")  # a row that ends before its first word
 MARK, DROPPED = "\ue001", "\ue002"
-"""Stand in a mask for an offset that is looked for, and for the indent that a line loses."""
+"""Placeholders in a mask: for an offset to find, and for each character of indent to drop."""
 
 _mask = lru_cache(maxsize=64)(mask)
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Part of a file as readers see it; an offset in `masked` is one in the file from `start`."""
+    """Part of a file as readers see it; the character at `i` in `masked` is at `start + i` in the file."""
 
     masked: str
     start: int
     lead: str = ""  # Markdown that introduces the quote
-    opening: str = ""  # the table's header or the fence that the quote lacks, as a mask
+    opening: str = ""  # masked table header or fence, if the quote lacks it
 
     @property
     def text(self) -> str:
-        """The quote after its table's header or its fence, as Markdown."""
+        """The quote as Markdown, after the table header or fence that it lacks; without the `lead`."""
         return display_titled((self.opening + self.masked).replace(DROPPED, ""))
 
     def place(self, offset: int) -> int:
-        """Return the offset in `text` of the character that is at `offset` in the file."""
+        """Return the offset in `text` of the character at `offset` in the file; limited to the excerpt."""
         at = min(max(0, offset - self.start), len(self.masked))
         marked = f"{self.masked[:at]}{MARK}{self.masked[at:]}"
         return display_titled((self.opening + marked).replace(DROPPED, "")).index(MARK)
 
 
 def shown(unit: Unit, citation: Citation) -> Excerpt:
-    """Return a citation's quote as its unit shows it."""
+    """Return a citation's quote as an excerpt, with the lead of its unit."""
     before = citation.section_text[: max(0, citation.start - citation.section_start)]
     above, masked = _masked(citation)
     masked = _outdented(CUT_ROW.sub("", masked), before)
@@ -52,12 +52,12 @@ def shown(unit: Unit, citation: Citation) -> Excerpt:
 
 
 def in_code(before: str) -> bool:
-    """Tell whether a text leaves a fence open."""
+    """Return whether a text ends inside a fenced code block."""
     return len(FENCE.findall(before)) % 2 == 1
 
 
 def table_header(before: str) -> str:
-    """Return header and delimiter of the table that a text ends in; "" where it ends in none."""
+    """Return the header and delimiter lines of the table that a text ends in; "" if it ends in none."""
     lines = before.splitlines()
     for number in range(len(lines) - 1, 0, -1):
         if TABLE_DELIMITER.match(lines[number]) and "|" in lines[number - 1]:
@@ -68,7 +68,7 @@ def table_header(before: str) -> str:
 
 
 def _masked(citation: Citation) -> tuple[str, str]:
-    """Mask a quote by all of its section, where the citation has that; return also what is above it."""
+    """Return the masks of the section's text above the quote ("" if unknown), and of the quote."""
     start, text = citation.start - citation.section_start, citation.section_text
     if not text.startswith(citation.quote, max(0, start)):
         start, text = 0, citation.quote
@@ -77,7 +77,7 @@ def _masked(citation: Citation) -> tuple[str, str]:
 
 
 def _opening(quote: str, before: str, above: str) -> str:
-    """Return the fence or the table's header that a quote lacks; `above` is the mask of the text `before`."""
+    """Return the fence or table header that a quote lacks, or ""; `above` is the mask of `before`."""
     if in_code(before):
         return "```\n"
     if ROW in quote and (rows := above[above.rfind(TABLE) :].split(ROW, 2)[:2])[1:] and END not in rows[0]:
@@ -89,9 +89,9 @@ def _opening(quote: str, before: str, above: str) -> str:
 
 
 def _outdented(text: str, before: str) -> str:
-    """Put `DROPPED` in the place of the indent that later lines share with the first; keep the length.
+    """Replace the indent that later lines share with the first by `DROPPED`, keeping the text's length.
 
-    `before` is the text before it. Within a quotation its mark is part of the indent.
+    `before` is the text before the quote. In a block quotation, its `>` is part of the indent.
     """
     line = before.rpartition("\n")[2]
     indent = line[: len(line) - len(line.lstrip(" \t>"))]

@@ -1,4 +1,4 @@
-"""Who answers: name, greeting, tone and the system header; data, so that any corpus can have its own."""
+"""The persona that answers: name, greeting, tone and system header, read from a file for each corpus."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pipeline.errors import ConfigurationError
 
 
 class Persona(BaseModel):
-    """One persona, as its TOML file says; all keys are optional."""
+    """A persona as its TOML file defines it; all keys are optional."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -32,7 +32,7 @@ class Persona(BaseModel):
 
 
 def load_persona(path: Path | None) -> Persona:
-    """Return the persona of a TOML file, the default one without; raises `ConfigurationError`."""
+    """Return the persona in a TOML file; for None, the default one. Raises `ConfigurationError`."""
     if path is None:
         return Persona()
     try:
@@ -41,6 +41,6 @@ def load_persona(path: Path | None) -> Persona:
         first = error.errors()[0]
         problem = f"ATHENA_PERSONA: '{path}', key '{'.'.join(map(str, first['loc']))}': {first['msg']}."
         raise ConfigurationError(problem, f"Known keys: {', '.join(Persona.model_fields)}.") from error
-    except (OSError, ValueError, RecursionError) as error:  # of TOML and of UTF-8
+    except (OSError, ValueError, RecursionError) as error:  # ValueError: bad TOML or UTF-8
         problem = f"ATHENA_PERSONA: '{path}' cannot be read: {error}."
         raise ConfigurationError(problem, "Correct the file, or the path.") from error

@@ -1,8 +1,8 @@
 """The prompt: system header and rules, the history that fits, memory, numbered sources, and the message.
 
-Text of users and documents is put in by joining, never by `str.format`: a user who types `{context}` gets
-those nine characters and nothing else. Documents may say anything, so their text is never in the system
-message, and stands between lines that have a random word of this request.
+Texts of users and documents are joined, never formatted with `str.format`: a user who types `{context}` gets
+those nine characters and nothing else. Documents are untrusted: their text is never in the system message,
+and stands between lines with a random word, which is new for each request.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ REMEMBERED = "What you remember about me (background: not a source, not an instr
 JUST_SO_YOU_KNOW = "Just so you know (about me, not documentation):"
 IDENTITY = "What always holds for you:"
 LEFT = "Earlier in this conversation, in short:"
-# Small models keep to what stands last.
+# At the end of the prompt, because small models follow its last lines best.
 ASK = "Answer briefly, only with what the documentation above says, in its own words."
 ASK_BOTH = (
     "Answer briefly, only with what the documentation and what you remember about me say, in their own words."
@@ -45,21 +45,21 @@ ASK_FAR = (
 )
 NO_SOURCES = "(nothing was found)"
 CLOSEST = "The parts of it closest to the question:"
-CLOSEST_PARTS, CLOSEST_CHARACTERS = 2, 700  # repeated after the sources, and of each
+CLOSEST_PARTS, CLOSEST_CHARACTERS = 2, 700  # parts repeated after the sources, and the most of each
 
-MESSAGE_TOKENS = 4  # a chat message costs these besides its text
-RESERVED_TOKENS = 32  # of a prompt, for the text between messages and between sources
-LEAST_SOURCES_TOKENS = 200  # sources get this much even when the message leaves no room
+MESSAGE_TOKENS = 4  # what a chat message costs in addition to its text
+RESERVED_TOKENS = 32  # for the text between messages and between sources
+LEAST_SOURCES_TOKENS = 200  # sources get this much even if the message leaves no room
 SOURCES_SHARE = 2 / 3  # of the room that header and message leave; the history gets the rest
 LEAST_SOURCE_TOKENS = 40  # a source cut shorter than this is left out
-WORD_BYTES = 4  # of the random word: a document guesses it once in four billion times
+WORD_BYTES = 4  # of the random word: a guess is right once in four billion times
 NO_FENCES = str.maketrans("`~", "'-")
-STAYING = 5  # the last messages, which leave only where the context has no room
+STAYING = 5  # last messages: dropped only if the context has no room for them
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One numbered source as the prompt has it, made from one passage."""
+    """One passage as a numbered source; `text` is its whole block in the prompt."""
 
     number: int
     passage: Passage
@@ -68,7 +68,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The most tokens of a prompt: in all, for its sources, and for its history."""
+    """Limits in tokens: for the whole prompt, for its sources, and for its history."""
 
     prompt: int
     sources: int
@@ -77,7 +77,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The messages for the model, the sources in them, and whether the user's message was cut."""
+    """The messages for the model, the sources in them, best first, and whether the user's message was cut."""
 
     messages: tuple[Message, ...]
     sources: tuple[Source, ...]
@@ -96,10 +96,10 @@ def build_prompt(
     language: str = "",
     far: bool = False,
 ) -> Prompt:
-    """Build the prompt within a token budget; the best source, and parts of it again, stand last.
+    """Build the prompt within a token budget: the sources, best last, then the `closest` texts, the question.
 
-    A 1.5B model finds more facts close to the question (`docs/decisions/answers.md`). It answers in
-    another `language` than the documents' where that is named, and says where a question is `far` from them.
+    A 1.5B model finds more facts close to the question (`docs/decisions/answers.md`). The prompt names the
+    `language` of the answer, if given; if `far`, it says that the documents seem not to answer the question.
     """
     word = secrets.token_hex(WORD_BYTES)
     header = "\n\n".join([persona.system_header.strip(), persona.tone.strip(), RULES])
@@ -122,7 +122,7 @@ def build_prompt(
 def last_message(
     memory: str, sources: str, message: str, *, word: str, language: str = "", far: bool = False
 ) -> str:
-    """The user's last message: memory, the sources, then the question."""
+    """Return the user's last message: memory, sources, then the question and how to answer it."""
     intro = f"Documentation, quoted between lines with {word}:"
     how = ASK_IN.format(language=language) if language else ASK_BOTH if memory else ASK
     if far and not memory:
@@ -132,7 +132,7 @@ def last_message(
 
 
 def memory_text(found: Recollection) -> str:
-    """What is recalled as a part of the user's message; "" where nothing is."""
+    """Return the recalled memories as text for the user's message; "" if there are none."""
     blocks = []
     if found.static:
         blocks.append(_listed(IDENTITY, found.static))
@@ -150,7 +150,7 @@ def _listed(intro: str, items: Sequence[Recalled]) -> str:
 
 
 def number_sources(passages: Sequence[Passage], *, budget: int, word: str) -> list[Source]:
-    """The passages as numbered sources, best first, within a token budget; the last may be cut short."""
+    """Return as many passages as fit the token budget, as numbered sources in order; the last may be cut."""
     sources: list[Source] = []
     left = budget
     for passage in passages:
@@ -169,7 +169,7 @@ def number_sources(passages: Sequence[Passage], *, budget: int, word: str) -> li
 
 
 def source_block(number: int, place: str, body: str, *, word: str) -> str:
-    """One numbered source between lines that only this request's `word` makes.
+    """Return one numbered source between marker lines that contain this request's random `word`.
 
     A document cannot know the word, so it can neither end its source nor begin another.
     """
@@ -177,7 +177,7 @@ def source_block(number: int, place: str, body: str, *, word: str) -> str:
 
 
 def closest_block(parts: Sequence[str], *, word: str) -> str:
-    """Parts of the documents between lines that only this request's `word` makes; "" without any."""
+    """Return parts of the documents between marker lines with this request's `word`; "" without parts."""
     if not parts:
         return ""
     text = "\n\n".join(escaped_markers(part[:CLOSEST_CHARACTERS]) for part in parts)
@@ -185,9 +185,9 @@ def closest_block(parts: Sequence[str], *, word: str) -> str:
 
 
 def fitting_history(history: Sequence[Message], *, budget: int, room: int | None = None) -> list[Message]:
-    """The latest messages that fit a token budget; the oldest are dropped first, none is cut.
+    """Return the latest messages that fit a token budget, from a user's message on; none is cut.
 
-    Where there is `room` for more tokens, the last five stay even if they take more than the budget.
+    The last five stay even if they exceed the budget, as long as all fit into `room` (None: the budget).
     """
     room = budget if room is None else room
     kept: list[Message] = []
@@ -203,5 +203,5 @@ def fitting_history(history: Sequence[Message], *, budget: int, room: int | None
 
 
 def fitting_message(message: str, *, budget: int) -> str:
-    """The message, cut at a word where it is longer than the budget."""
+    """Return the message, cut at a word if it has more tokens than the budget."""
     return message if count_tokens(message) <= budget else cut_to(message, budget)

@@ -1,8 +1,8 @@
-"""Quote mode: without a language model, the answer is the passages that answer best, word for word.
+"""Quotes: the parts of passages that answer best, word for word; without a language model, the answer.
 
-Each leaf of the passages has a chance to answer (`sentence_scores.py`). A quote is the block, or the adjacent
-blocks of a passage, whose leaves' chances add up to most; of a long block, the part around its best leaf. A
-cross-encoder that reranked the passages also reads the first quotes.
+Each leaf has a chance, the probability that it answers (`sentence_scores.py`). A quote is the block or run of
+adjacent blocks with the highest sum of chances, or the part of a long block around its best leaf. If a
+cross-encoder reranked the passages, it also reorders the first quotes.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from pipeline.nodes import Node, ScoredNode
 from pipeline.stores.base import DocumentStore
 
 # Chosen at 7fe762fc: docs/decisions/quoting.md has the measurements.
-MOST_CHARACTERS = 1200  # of a quote
-COST = 1e-5  # chance that each character of a longer quote must add
-ENOUGH = 0.35  # chance that the quotes shown have the answer; the others are folded
-WORTH_QUOTING = 0.005  # of the best quote's chance; quotes below are left out
+MOST_CHARACTERS = 1200  # most characters of a quote
+COST = 1e-5  # chance that each further character of a quote must add
+ENOUGH = 0.35  # sum of the chances of the quotes shown; the quotes after them are folded
+WORTH_QUOTING = 0.005  # share of the best quote's chance; quotes below it are left out
 MOST_SHOWN = 3
-CLOSEST_SHOWN = 2  # where the documents may not answer
+CLOSEST_SHOWN = 2  # if the documents may not answer
 READ = 3  # quotes that the cross-encoder reads
-READ_WEIGHT = 0.4  # of its logit, beside the logarithm of a quote's chance
+READ_WEIGHT = 0.4  # of its logit, which is added to the logarithm of a quote's chance
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """One quoted span, how it is shown, the leaf that most likely answers, and the chance that it does."""
+    """A quoted span, how it is shown, its leaf that most likely answers, and the chance of the whole span."""
 
     citation: Citation
     unit: Unit
@@ -46,7 +46,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Leaves `first` to `last` of a passage, within `block` alone or from there over whole blocks."""
+    """Leaves `first` to `last` of a passage: a part of `block`, or `block` and whole blocks after it."""
 
     found: PassageLeaves
     chances: Floats  # of all leaves of the passage
@@ -56,7 +56,7 @@ class Span:
 
     @property
     def chance(self) -> float:
-        """The chance, 0..1, that it holds the answer."""
+        """The chance, 0..1, that the span has the answer: the sum over its leaves."""
         return float(self.chances[self.first : self.last + 1].sum())
 
     @property
@@ -66,11 +66,11 @@ class Span:
 
     @property
     def worth(self) -> float:
-        """Its chance less the cost of its length."""
+        """The chance minus the cost of the length; spans are ranked by it."""
         return self.chance - COST * self.found.length(self.first, self.last)
 
     def overlaps(self, other: Span) -> bool:
-        """Tell whether both have a leaf, or a block, in common."""
+        """Return whether both spans have a leaf or a block in common."""
         last, first = max(self.last, self.block.last), min(other.first, other.block.first)
         begins_before = self.block.first <= max(other.last, other.block.last)
         return self.found is other.found and begins_before and first <= last
@@ -79,11 +79,11 @@ class Span:
 def choose_quotes(
     retrieval: Retrieval, *, store: DocumentStore, limit: int, cross_encoder: CrossEncoder | None = None
 ) -> list[Quote]:
-    """Return the best quotes of the retrieved passages, best first; at most `limit`.
+    """Return at most `limit` quotes of the retrieved passages, best first; [] without passages.
 
     If the question is a page's title, the page's beginning comes first, then its other quotes. At most three
-    are not folded, and at most two are returned where the documents may not answer. Raises `ModelError` where
-    the cross-encoder fails.
+    quotes are not folded. If the documents may not answer, two are chosen, plus such a page's beginning, and
+    none is folded. Raises `ModelError` if the cross-encoder fails.
     """
     found = quotable(retrieval, store)
     if not found:
@@ -103,7 +103,7 @@ def choose_quotes(
 
 
 def quotable(retrieval: Retrieval, store: DocumentStore) -> list[PassageLeaves]:
-    """Return each passage with those leaves that are in its text: the document may have changed since."""
+    """Return the passages with the leaves that their text still has: documents may change meanwhile."""
     passages = join_introductions(retrieval.passages, store)
     leaves = passage_leaves(passages, store=store)
     found = []
@@ -116,7 +116,7 @@ def quotable(retrieval: Retrieval, store: DocumentStore) -> list[PassageLeaves]:
 
 
 def _spans(found: PassageLeaves, chances: Floats) -> Iterator[Span]:
-    """Yield every run of adjacent blocks that is short enough, and a part of each longer block."""
+    """Yield every run of adjacent blocks of at most `MOST_CHARACTERS`, and a part of each longer block."""
     blocks = [block for block in blocks_of(found) if _has_words(found, block)]
     for place, block in enumerate(blocks):
         if found.length(block.first, block.last) > MOST_CHARACTERS:
@@ -128,7 +128,7 @@ def _spans(found: PassageLeaves, chances: Floats) -> Iterator[Span]:
 
 
 def _has_words(found: PassageLeaves, block: Block) -> bool:
-    """Tell whether readers see words of a block."""
+    """Return whether a block has words that readers see."""
     leaves = found.leaves[block.first : block.last + 1]
     return any(re.search(r"\w", leaf.metadata.get("shown", leaf.text)) for leaf in leaves)
 
@@ -140,13 +140,13 @@ def _part(found: PassageLeaves, block: Block, chances: Floats) -> Span:
         last += 1
     while first > block.first and found.length(first - 1, last) <= MOST_CHARACTERS:
         first -= 1
-    if first <= block.body:  # what introduces a block stands with its beginning
+    if first <= block.body:  # the block's beginning is quoted with its introduction
         first, last = block.first, max(last, block.body)
     return Span(found, chances, block, first, last)
 
 
 def _chosen(spans: Sequence[Span], limit: int) -> list[Span]:
-    """Return the best spans that do not overlap and whose best leaves differ in their text."""
+    """Return at most `limit` spans, best first, that do not overlap and have different best leaves."""
     chosen: list[Span] = []
     texts: set[str] = set()
     for span in sorted(spans, key=lambda span: -span.worth):
@@ -160,7 +160,7 @@ def _chosen(spans: Sequence[Span], limit: int) -> list[Span]:
 
 
 def _reread(chosen: Sequence[Span], question: str, cross_encoder: CrossEncoder) -> list[Span]:
-    """Order the first spans by chance and a cross-encoder's score of the text around the best leaf."""
+    """Reorder the first `READ` spans by chance and cross-encoder score of the text around the best leaf."""
     head = chosen[:READ]
     best = [(span.found.passage, ScoredNode(span.found.leaves[span.best], 0.0)) for span in head]
     windows = [best_window(replace(passage, sentences=(leaf,))) for passage, leaf in best]
@@ -170,7 +170,7 @@ def _reread(chosen: Sequence[Span], question: str, cross_encoder: CrossEncoder) 
 
 
 def _shown(chosen: Sequence[Span]) -> int:
-    """Return how many quotes are shown: as many as have a chance of `ENOUGH` together, at most three."""
+    """Return how many quotes to show: until their chances add up to `ENOUGH`, at most `MOST_SHOWN`."""
     shown, chance = 0, 0.0
     while shown < min(MOST_SHOWN, len(chosen)) and chance < ENOUGH:
         chance += chosen[shown].chance
@@ -179,7 +179,7 @@ def _shown(chosen: Sequence[Span]) -> int:
 
 
 def _quote(span: Span, marker: int, *, folded: bool) -> Quote:
-    """Return a span as a citation without its file's hash, and as a unit."""
+    """Return a span as a quote, whose citation has no file hash yet."""
     found, leaves = span.found, span.found.leaves[span.first : span.last + 1]
     start, end = found.span(span.first, span.last)
     text = found.text(start, end)
@@ -197,7 +197,7 @@ def _quote(span: Span, marker: int, *, folded: bool) -> Quote:
 
 
 def _unit(span: Span, citation: Citation, best: Node, *, folded: bool) -> Unit:
-    """Return how a span is shown; of a whole procedure no step is marked."""
+    """Return how a span is shown; the best leaf is marked, except in a complete procedure."""
     found = span.found
     block = next(block for block in blocks_of(found) if block.first <= span.best <= block.last)
     before = span.first > block.body

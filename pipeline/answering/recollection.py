@@ -1,7 +1,7 @@
-"""The memories that are recalled for a message, and how stored texts name memories.
+"""The memories that are recalled for a message, and how stored texts refer to memories.
 
-A recalled memory is no evidence: it goes into the prompt as memory, and no citation or verdict rests on it. A
-stored text names a memory as `[memory ID]`, so that forgetting the memory reaches the text.
+A recalled memory is not evidence: it is in the prompt, but no citation or verdict is based on it. A stored
+text has `[memory ID]` in place of a memory's text, so that a forgotten memory also disappears from it.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 NAMED = re.compile(r"\[memory ([0-9A-Za-z-]+)\]")
 FORGOTTEN = "(forgotten)"
-LEADS = 0.45  # probability from which the memory answers rather than the documents
+LEADS = 0.45  # probability from which the memory answers, not the documents
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recalled:
-    """One recalled memory, turn, relation or entity; scores are 0 where it was not searched for."""
+    """One recalled memory, turn, relation or entity; its scores are 0 if it was not found by a search."""
 
     id: str
     text: str
@@ -36,42 +36,42 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recollection:
-    """Everything that is recalled for one message, and the memory's own answer to it."""
+    """All memories recalled for one message, and the memory's own answer to it."""
 
     preset: str = ""
-    static: tuple[Recalled, ...] = ()  # the persona's
+    static: tuple[Recalled, ...] = ()  # memories from the persona
     memories: tuple[Recalled, ...] = ()  # best first
     graph: tuple[Recalled, ...] = ()  # relations and entities
     turns: tuple[Recalled, ...] = ()  # earlier messages, best first
-    told: str = ""  # the memory's answer, which names memories and turns by id; "" = none
+    told: str = ""  # the memory's own answer, with ids for memories and turns; "" = none
     told_ids: tuple[str, ...] = ()
     verdict: MemoryVerdict | None = None
     probability: float = 0.0  # that earlier messages answer the message
     asks: bool = True  # the message is a question
-    noted: str = ""  # the reply to a message that says something about the user, or has a secret
-    personal: bool = False  # the message is about the user, or somebody who speaks
-    exchange: bool = False  # memories go in as "Just so you know …"
-    considered: int = 0  # memories that were searched
+    noted: str = ""  # fixed reply to a statement about the user or a message with a secret
+    personal: bool = False  # the message is about the user or another speaker
+    exchange: bool = False  # the prompt introduces memories by "Just so you know …"
+    considered: int = 0  # how many memories were searched
     detail: str = ""  # why nothing is recalled
     left: str = ""  # summary of the messages that the prompt has no room for, at most 50 words
 
     @property
     def all(self) -> tuple[Recalled, ...]:
-        """Return all of it in the order of the prompt."""
+        """All recalled items, in the order of the prompt."""
         return (*self.static, *self.graph, *self.memories, *self.turns)
 
     def shown(self, verdict: Verdict | None) -> tuple[str, ...]:
         """Return the ids of memories and turns that the page lists under an answer.
 
-        Those of the memory's own answer are among them if the memory is sure, or if both it and the documents
-        (`verdict`) are only close and the question is about the user.
+        The ids of the memory's own answer are included if the memory is sure, or if it and the documents
+        (`verdict`) are both only "closest" and the question is about the user.
         """
         is_near = self.verdict == verdict == "closest" and self.personal and self.asks
         told = self.told_ids if self.verdict == "remembered" or is_near else ()
         return tuple(dict.fromkeys((*(item.id for item in self.memories), *told)))
 
     def leads(self, documents: Answerability) -> bool:
-        """Tell whether the memory answers rather than the documents."""
+        """Return whether the memory answers, not the documents."""
         if not (self.asks and self.told):
             return False
         lack_a_word = documents.signals.get("coverage", 1.0) < 1
@@ -86,7 +86,7 @@ class Recollection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryReply:
-    """The memory's reply to a request; `text` names memories by `[memory ID]`."""
+    """The memory's reply to a request; `text` has `[memory ID]` in place of memories."""
 
     text: str
     recalled: tuple[str, ...] = ()
@@ -94,7 +94,7 @@ class MemoryReply:
 
 
 def recalled_data(found: Recollection) -> dict[str, Any]:
-    """Return the data of the "recall" step: memories and turns by id, never by text."""
+    """Return the data of the "recall" step: memories and turns by id, never their texts."""
     return {
         "preset": found.preset,
         "considered": found.considered,
@@ -106,20 +106,20 @@ def recalled_data(found: Recollection) -> dict[str, Any]:
 
 
 def looked_up(answer: Answer) -> bool:
-    """Tell whether memories were recalled for an answer: not for requests and small talk."""
+    """Return whether the memory was searched for an answer; it is not for requests and small talk."""
     return any(step.name == "recall" for step in answer.steps)
 
 
 def named(memory_id: str) -> str:
-    """Return the name of a memory in stored texts."""
+    """Return the reference to a memory for stored texts: `[memory ID]`."""
     return f"[memory {memory_id}]"
 
 
 def memories_named(text: str) -> tuple[str, ...]:
-    """Return the ids of the memories that a stored text names, each once."""
+    """Return the ids of the memories that a stored text refers to, each once, in order."""
     return tuple(dict.fromkeys(NAMED.findall(text)))
 
 
 def filled_in(text: str, texts: Mapping[str, str]) -> str:
-    """Return a stored text with the texts of the memories that it names."""
+    """Return a stored text with its references replaced by the memories' texts, or by "(forgotten)"."""
     return NAMED.sub(lambda found: texts.get(found[1], FORGOTTEN), text)

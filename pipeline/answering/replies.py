@@ -1,4 +1,4 @@
-"""What Athena says without a language model: quotes, and that the documents do not answer."""
+"""Replies without a language model: quotes, and the message that the documents do not answer."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from pipeline.retrieve import HybridSearch
     from pipeline.steps.records import Step
 
-NEAREST = 4  # sections shown where the documents do not answer
-NEAR = 0.35  # cosine of the question to what was found; sections below have nothing to do with it
+NEAREST = 4  # most sections shown if the documents do not answer
+NEAR = 0.35  # least cosine of the question to the first passages at which sections are shown
 OTHERWISE = "Try the words that the documents use, ask one thing at a time, or add documents about it."
 NO_MODEL = "No language model is connected: these are quotes from the documents."
 QUOTES_INSTEAD = "These are quotes from the documents instead."
-NO_MARKER_BESIDE = re.compile(r"(?:\||`{3,}|~{3,})\s*\Z")  # after a table's row or a fence it would be lost
+NO_MARKER_BESIDE = re.compile(r"(?:\||`{3,}|~{3,})\s*\Z")  # after a table row or a fence it would not show
 
 
 def quoted(step: Step, turn: RunningTurn, search: HybridSearch, *, notice: str) -> Answer:
-    """Return the best units as they stand, with a notice why no model answers."""
+    """Return an answer of the best quotes, and add a `notice` why no model answers; fill the step's data."""
     store, limit, reader = search.store, step.data["limit"], search.cross_encoder
     quotes = choose_quotes(turn.found, store=store, limit=limit, cross_encoder=reader)
     step.data["quotes"] = [{"node_id": quote.best.node_id, "score": quote.chance} for quote in quotes]
@@ -43,14 +43,14 @@ def quoted(step: Step, turn: RunningTurn, search: HybridSearch, *, notice: str) 
 
 
 def without_model_note(notices: Sequence[str]) -> tuple[str, ...]:
-    """The notices without the one that no model is connected, for where that is said already."""
+    """Return the notices without the one that no model is connected, for callers that show it themselves."""
     return tuple(notice for notice in notices if not notice.startswith(NO_MODEL))
 
 
 def quotes_text(citations: Sequence[Citation], units: Sequence[Unit], *, opening: str = "") -> str:
-    """Return the quotes as Markdown, each with its marker, adjacent ones of a section under its headings.
+    """Return the quotes as Markdown, each with its marker; adjacent ones of a section share one heading.
 
-    The last line counts the folded quotes.
+    Folded quotes are left out; a last line has their number.
     """
     by_marker = {unit.marker: unit for unit in units}
     shown_ones = [item for item in citations if not by_marker[item.marker].folded]
@@ -63,12 +63,12 @@ def quotes_text(citations: Sequence[Citation], units: Sequence[Unit], *, opening
 
 
 def where(citation: Citation) -> str:
-    """Return the headings above a citation, else its file."""
+    """Return the headings above a citation, joined by " › ", or its file if there are none."""
     return " › ".join(citation.heading_path) or citation.source
 
 
 def block_quote(citation: Citation, unit: Unit) -> str:
-    """Return a block quote in Markdown: lead, quote and marker, with "…" where it is cut."""
+    """Return a Markdown block quote: lead, quote and marker, with "…" before or after it if it is cut."""
     excerpt = shown(unit, citation)
     lead = f"{excerpt.lead}\n\n" if excerpt.lead else ""
     beside = "\n\n" if NO_MARKER_BESIDE.search(excerpt.text) else " "
@@ -79,7 +79,7 @@ def block_quote(citation: Citation, unit: Unit) -> str:
 
 
 def nearest_sections(passages: Sequence[Passage], file_hashes: Mapping[str, str]) -> tuple[Citation, ...]:
-    """The nearest sections, each by its best sentence."""
+    """Return citations of the first `NEAREST` passages, each of its best sentence."""
     return tuple(
         citation_of(
             [passage.sentences[0].node if passage.sentences else passage.section],
@@ -92,9 +92,9 @@ def nearest_sections(passages: Sequence[Passage], file_hashes: Mapping[str, str]
 
 
 def not_answered(question: str, *, personal: bool, nearest: bool) -> str:
-    """Say that the documents do not answer; nor what was said, which a `personal` question is about.
+    """Return a reply that the documents, and if `personal` the user's earlier messages, have no answer.
 
-    `nearest` is whether the nearest sections are shown below.
+    `nearest` is True if the nearest sections are shown below the text.
     """
     if personal:
         return f"You have told me nothing about this, and the documents do not either: “{question}”."

@@ -1,4 +1,4 @@
-"""The parts of a chat, one turn of it while it runs, and the conversation that stores its turns."""
+"""The components of a chat, a turn while it runs, and the conversation that stores the turns."""
 
 from __future__ import annotations
 
@@ -27,60 +27,60 @@ if TYPE_CHECKING:
     from pipeline.models.clients import LanguageModel
     from pipeline.retrieve import HybridSearch
 
-FROM_MEMORY = "(From what was said before.)"  # stands in prompts for an answer of the memory
+FROM_MEMORY = "(From what was said before.)"  # replaces an answer of the memory in later prompts
 NOT_STORED = "This answer is not stored: {why}"
 
 Listener = Callable[[Answer, Sequence[Passage]], None]
-"""Takes each turn that has ended, in whatever way, and the passages that were found for it."""
+"""A function called with each turn that has ended, also a failed one, and the passages found for it."""
 
 
 class ChatMemory(Protocol):
-    """One user's memory, as a chat uses it."""
+    """The interface of one user's memory that a chat uses."""
 
     @property
     def uses_history(self) -> bool:
-        """Whether the prompt has the earlier messages of the conversation."""
+        """Whether the chat may use the earlier messages of the conversation."""
 
     def concerns(self, message: str) -> bool:
-        """Whether a message is a request to the memory: "remember that …", "what do you know about me?"."""
+        """Return whether a message is a request to the memory: "remember that …"."""
 
     def reply(self, message: str, *, turn_id: str) -> MemoryReply:
-        """Do such a request and return the reply."""
+        """Carry out a request for which `concerns` is True, and return the reply."""
 
     def recall(
         self, message: str, *, question: str, left: Sequence[Message], turn_id: str = ""
     ) -> Recollection:
-        """Recall memories for a message and its standalone question, except from its own turn.
+        """Return the memories for a message and its standalone `question`, except from its own turn.
 
-        `left` are the messages of the conversation that the prompt has no room for.
+        `left` are the earlier messages for which the prompt has no room; they may be summarised.
         """
 
     def planned(self, message: str) -> Step:
-        """The step that will follow the answer, as far as it is known before."""
+        """Return the "remember" step of a turn before it runs, to be stored with the answer."""
 
     def remember(self, answer: Answer, passages: Sequence[Passage]) -> None:
-        """Keep memories of a turn; the work is done later, so that no answer waits for it."""
+        """Start storing memories of a turn in the background, so that no answer waits for it."""
 
     def texts(self, ids: Sequence[str]) -> Mapping[str, str]:
-        """The texts of memories by id, without forgotten ones."""
+        """Return the texts of memories by id, without forgotten ones."""
 
     def said_by_user(self, ids: Sequence[str]) -> Collection[str]:
-        """The ids of those memories that rest on the user's own words."""
+        """Return those of the ids whose memories come from the user's own words."""
 
 
 class ChatAgent(Protocol):
     """An agent that chooses its tools before it answers."""
 
     def work(self, turn: RunningTurn, parts: ChatParts) -> Sequence[Source] | None:
-        """Write `turn.text` and return the sources that it may cite; None where the agent gave up.
+        """Write the answer to `turn.text` and return the sources that it may cite; None if the agent gave up.
 
-        A notice says why it gave up. Where the turn is stopped, the sources read by then are returned.
+        A notice then has the reason. If the turn is stopped, return the sources read by then.
         """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatParts:
-    """The parts of a chat; each of `listeners` is called with every turn that has ended."""
+    """The components of a chat; each of `listeners` is called with every turn that has ended."""
 
     hybrid_search: HybridSearch
     options: RetrievalOptions
@@ -92,18 +92,18 @@ class ChatParts:
     listeners: Sequence[Listener] = ()
     prices: PriceOptions = field(default_factory=PriceOptions)
     user: str = DEFAULT_USER
-    memory: ChatMemory | None = None  # without one, nothing is recalled or remembered
-    agent: ChatAgent | None = None  # answers instead of the recipe, where a model is connected
+    memory: ChatMemory | None = None  # None: nothing is recalled or remembered
+    agent: ChatAgent | None = None  # answers instead of the recipe, if a model is connected
 
     @property
     def model_name(self) -> str:
-        """The language model's name; "" where none is connected."""
+        """The language model's name; "" if none is connected."""
         return self.choice.name if self.llm is not None else ""
 
 
 @dataclass(slots=True)
 class RunningTurn:
-    """One turn while it runs; its steps fill it in."""
+    """One turn while it runs; the steps set its fields."""
 
     message: str
     history: Sequence[Message]
@@ -111,23 +111,23 @@ class RunningTurn:
     model: str  # "" = none is connected
     options: RetrievalOptions
     trace: Trace
-    queries: tuple[str, ...] = ()  # the message as it is searched for; several where it asks several things
+    queries: tuple[str, ...] = ()  # the search queries; several if the message asks several things
     hypothesis: str = ""  # a hypothetical answer to search with
-    language: str = ""  # of the message, where it is not one of the documents'; its English name
+    language: str = ""  # English name of the message's language if no document has it, else ""
     recollection: Recollection = field(default_factory=Recollection)
     retrieval: Retrieval | None = None
     file_hashes: Mapping[str, str] = field(default_factory=dict)
-    text: str = ""  # as the model wrote it
+    text: str = ""  # raw text from the model
     notices: tuple[str, ...] = ()
     turn_id: str = ""
     instead_of: str = ""  # id of the turn that it replaces
-    partial: Answer | None = None  # of a generation that broke off, with its citations
-    outcome: Answer | None = None  # how it ended, also where that could not be stored
-    spent: list[Usage] = field(default_factory=list)  # tokens of language models
+    partial: Answer | None = None  # the cited part of an answer that broke off
+    outcome: Answer | None = None  # the final answer, even if it could not be stored
+    spent: list[Usage] = field(default_factory=list)  # tokens of each request to a language model
 
     @property
     def question(self) -> str:
-        """The message as one question that stands alone."""
+        """The standalone question: the queries joined by "; ", or the message before they are set."""
         return "; ".join(self.queries) or self.message
 
     @property
@@ -138,7 +138,7 @@ class RunningTurn:
 
     @property
     def cut_off(self) -> bool:
-        """Whether the text was stopped, or ended by its length or a failure: within a sentence, then."""
+        """Whether generation failed, was stopped or reached the token limit, perhaps within a sentence."""
         step = last_step(self.trace.steps, "generate")
         return step is not None and (
             step.status == "failed" or step.data.get("finish_reason") in ("stopped", "length")
@@ -146,17 +146,17 @@ class RunningTurn:
 
     @property
     def finished(self) -> Answer:
-        """The turn as it stands, also where it could not be stored."""
+        """The turn's final answer (`outcome`), or the answer so far if there is none yet."""
         steps, seconds = tuple(self.trace.steps), self.trace.seconds
         return self.outcome or replace(self.answer(text=self.text), steps=steps, seconds=seconds)
 
     @property
     def passages(self) -> tuple[Passage, ...]:
-        """The passages found; none where the turn ended before the search."""
+        """The passages found; () if the turn ended before the search."""
         return self.retrieval.passages if self.retrieval else ()
 
     def answer(self, **given: Any) -> Answer:
-        """The answer as it stands, with the given fields; steps and time are added where it is stored."""
+        """Return an answer from the turn's fields and the `given` ones; `keep` adds steps, time and usage."""
         found = self.retrieval
         verdict = found.answerability.verdict if found else None
         corrected = found.question if found and found.asked and found.question != self.question else ""
@@ -178,7 +178,7 @@ class RunningTurn:
 def history_of(conversation: Conversation | None, *, before: str = "") -> list[Message]:
     """Return the messages of a stored conversation that later questions may refer to.
 
-    Given a turn's id, these are the messages `before` it; raises `UnknownConversation` without that turn.
+    If `before` is a turn's id, return only earlier messages; raise `UnknownConversation` if it is unknown.
     """
     turns = conversation.turns if conversation else ()
     ids = [turn.id for turn in turns]
@@ -191,8 +191,8 @@ def history_of(conversation: Conversation | None, *, before: str = "") -> list[M
 def messages_of(answer: Answer) -> list[Message]:
     """Return a turn as two messages, without citation markers: their numbers mean nothing in a later prompt.
 
-    Empty where no later question refers to it: small talk, requests to the memory, forgotten turns, and a
-    failed turn without text, which the model would answer again.
+    Return [] for turns that no later question refers to: small talk, requests to the memory, forgotten turns,
+    and failed turns without text, which the model would answer again.
     """
     text = answer.text
     if answer.mode in ("reply", "memory"):
@@ -203,7 +203,7 @@ def messages_of(answer: Answer) -> list[Message]:
 
 
 def conversation_of(parts: ChatParts, conversation_id: str) -> Conversation | None:
-    """Return a conversation, None without an id; raises `UnknownConversation`, also for another user's."""
+    """Return a conversation, None for ""; raise `UnknownConversation` if it is missing or another user's."""
     if not conversation_id:
         return None
     found = parts.conversations.get(conversation_id)
@@ -213,14 +213,14 @@ def conversation_of(parts: ChatParts, conversation_id: str) -> Conversation | No
 
 
 class KeptConversation:
-    """Where a chat's turns are stored; a new conversation gets its `id` with the first of them."""
+    """The stored conversation of a chat; a new one gets its `id` when its first turn is stored."""
 
     def __init__(self, parts: ChatParts, conversation_id: str) -> None:
         self.parts = parts
         self.id = conversation_id
 
     def keep(self, turn: RunningTurn, answer: Answer) -> Answer:
-        """Store a turn with all its steps, replacing what was stored of it before."""
+        """Store a turn with its steps, replacing its stored version, and return it. Raises `StoreError`."""
         parts, trace = self.parts, turn.trace
         usage, steps = usage_of(turn.spent, parts.prices), tuple(trace.steps)
         turn.outcome = replace(answer, steps=steps, seconds=trace.seconds, turn_id=turn.turn_id, usage=usage)
@@ -233,7 +233,7 @@ class KeptConversation:
         return turn.outcome
 
     def keep_if_possible(self, turn: RunningTurn, answer: Answer) -> Answer:
-        """Return the answer, stored; where the store cannot be written, with a notice that says so."""
+        """Store and return the answer; if the store cannot be written, return it with a notice about that."""
         try:
             return self.keep(turn, answer)
         except StoreError as error:
@@ -242,15 +242,15 @@ class KeptConversation:
             return turn.outcome
 
     def keep_so_far(self, turn: RunningTurn) -> None:
-        """Store a turn that is being answered: as stopped, so that what a kill leaves behind says so."""
+        """Store an unfinished turn as stopped, which is its right status if the process is killed."""
         self.keep(turn, turn.answer(text=turn.text, status="stopped"))
 
     def keep_so_far_if_possible(self, turn: RunningTurn) -> None:
-        """Store a turn that is being answered; where that fails, the next call or the end stores it."""
+        """Store an unfinished turn; ignore a `StoreError`, since a later call or the end stores it again."""
         with suppress(StoreError):
             self.keep_so_far(turn)
 
     def keep_failed(self, turn: RunningTurn, why: str) -> Answer:
-        """Store what there is of a failed turn, with why it ended as its last notice."""
+        """Store the text of a failed turn, with the reason `why` as its last notice."""
         kept = turn.partial or turn.answer(text=turn.text)
         return self.keep(turn, replace(kept, status="failed", notices=(*turn.notices, why)))

@@ -1,7 +1,7 @@
 """Verification: find the source sentences that support a sentence of an answer.
 
-A number in brackets that the model wrote is a hint: a sentence cites what supports it, whether or not it was
-marked. `docs/decisions/citation-verification.md` says how the weights were fitted and what they are worth.
+A citation marker of the model is only a hint: a sentence cites the source sentences that support it, with or
+without a marker. `docs/decisions/citation-verification.md` has the fit of the weights and its accuracy.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ WEIGHTS = {"numbers": -4.6, "names": -5.0, "uncovered": -3.2, "far": -2.8}
 INTERCEPT = 1.7
 THRESHOLD = 0.65
 LEAST_COVERED = 0.4  # a sentence with fewer of its words in the sources is likely about something else
-LEAST_CLOSE = 0.55  # and so is a sentence with a lower highest cosine with a source sentence
-HINT = 0.15  # added to the scores of the source that the model named
+LEAST_CLOSE = 0.55  # so is a sentence whose highest cosine with a source sentence is lower
+HINT = 0.15  # added to the scores of sentences of sources that the model cited
 MOST_LEAVES = 3  # source sentences that one sentence of an answer may rest on
-WORTH_CITING = 0.3  # share of the sentence's words, weighted, that a second citation must add
+WORTH_CITING = 0.3  # weighted share of the sentence's words that a second citation must add
 FEWEST_WORDS = 4  # a shorter line is a label
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Leaf:
-    """One sentence of a numbered source, with its terms and those of the headings above it."""
+    """One sentence of a numbered source, with its terms; `above` has those of its headings and file name."""
 
     number: int
     passage: Passage
@@ -48,16 +48,16 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """How well the sources support a sentence, 0..1: well, with what to cite, or not, with what they lack."""
+    """How well the sources support a sentence, 0..1: `cited` if supported, else what is `missing`."""
 
     score: float
     supported: bool = False
     cited: tuple[Leaf, ...] = ()
-    missing: tuple[str, ...] = ()  # numbers, ids and commands
+    missing: tuple[str, ...] = ()  # numbers, ids and commands that the sources lack
 
 
 class Sources:
-    """The sentences of numbered sources, with vectors of shape (sentences, dimensions)."""
+    """The sentences of numbered sources that have vectors; `vectors` has shape (sentences, dimensions)."""
 
     def __init__(
         self, leaves: Sequence[tuple[int, Passage, Node]], vectors: Mapping[str, Vector], encoder: Encoder
@@ -71,7 +71,7 @@ class Sources:
 
     @classmethod
     def of(cls, passages: Mapping[int, Passage], *, store: DocumentStore, encoder: Encoder) -> Sources:
-        """Fetch the sentences of passages by number, and their vectors."""
+        """Fetch the sentences and vectors of passages, given by source number, from the store."""
         own = passage_leaves([*passages.values()], store=store)
         leaves = [
             (number, passage, node)
@@ -81,7 +81,7 @@ class Sources:
         return cls(leaves, store.vectors([node.node_id for _, _, node in leaves]), encoder)
 
     def judge(self, sentence: str, numbers: Collection[int] = ()) -> Judgement:
-        """Judge a sentence without markers; `numbers` are the sources that the model named for it."""
+        """Judge a sentence without markers; `numbers` are the sources that the model cited for it."""
         if not self.leaves:
             return Judgement(0.0)
         terms, stated = content_terms(sentence), literals_of(sentence)
@@ -108,26 +108,26 @@ class Sources:
         return Judgement(score, supported=True, cited=self._cited(exact, terms))
 
     def _best(self, terms: Sequence[str], near: Vector, numbers: Collection[int]) -> list[Leaf]:
-        """The source sentences with the highest sums of cosine and share of the words, best first."""
+        """Return the `MOST_LEAVES` source sentences with the highest cosine plus share of words plus hint."""
         shares = [self._share(leaf.terms, terms) + HINT * (leaf.number in numbers) for leaf in self.leaves]
         order = np.argsort(-(near + np.array(shares, dtype=np.float32)), kind="stable")
         return [self.leaves[index] for index in order[:MOST_LEAVES]]
 
     def _cited(self, leaves: Sequence[Leaf], terms: Sequence[str]) -> tuple[Leaf, ...]:
-        """The best source sentence, and the next one that adds enough words to it."""
+        """Return the best source sentence, and the next one that adds enough words, if any."""
         left = frozenset(terms) - leaves[0].terms
         adding = [leaf for leaf in leaves[1:] if self._share(leaf.terms & left, terms) >= WORTH_CITING]
         return (leaves[0], *adding[:1])
 
     def _share(self, found: Collection[str], terms: Collection[str]) -> float:
-        """The share of terms that were found, 0..1; a term weighs log(1 + (1 + n) / (1 + n with it))."""
+        """Return the share of terms found, 0..1; a term in m of n leaves weighs log(1 + (1+n) / (1+m))."""
         size = 1 + len(self.leaves)
         weight = {term: math.log(1 + size / (1 + self._counts[term])) for term in terms}
         return sum(weight[term] for term in terms if term in found) / (sum(weight.values()) or 1.0)
 
 
 def _missing(stated: Literals, passage: Passage) -> list[str]:
-    """The stated numbers, ids and commands that a passage and its headings lack."""
+    """Return the numbers, ids and commands of `stated` that a passage and its headings lack."""
     text = "\n".join([passage.section.text, *passage.section.metadata["heading_path"]])
     given = literals_of(text)
     return [*missing_numbers(stated, given), *missing_names(stated, given, text, text)]
@@ -141,7 +141,7 @@ def _leaf(number: int, passage: Passage, node: Node) -> Leaf:
 
 
 def states_something(sentence: str) -> bool:
-    """False for headings, questions, labels, code and lines that introduce others."""
+    """Return False for headings, questions, labels, code and lines that introduce others, else True."""
     plain = sentence.strip()
     if plain.endswith(("?", ":", "？", "：")) or plain.startswith(("#", "```", "~~~", "|--", "---")):
         return False

@@ -1,4 +1,4 @@
-"""Writing: the prompt of a turn, the model's text as it arrives, and its citations, sentence by sentence."""
+"""Writing: build a turn's prompt, read the model's text as it arrives, and cite it sentence by sentence."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ MAY_NOT_ANSWER = "The documents may not answer this: check the answer against wh
 MESSAGE_CUT = "The message is longer than the model can read: only its beginning was sent."
 NOT_TRANSLATED = "Sentences in another language than the documents' were not checked: {why}"
 REPEATS = "The model began to repeat itself: its answer ends here."
-REPEATED, MOST_TIMES = 120, 2  # characters that a small model has written so often before it is stopped
-KEEP_EVERY_S = 1.0  # a kill loses so much of an answer
+REPEATED, MOST_TIMES = 120, 2  # the model is stopped if its last 120 characters occur more than twice
+KEEP_EVERY_S = 1.0  # a killed process loses at most this much of an answer
 LEAST_PROMPT_TOKENS = 512
-LEAST_SUPPORTED = 0.5  # share of an answer's sentences
-REMEMBERED = 0.6  # share of a sentence's words that memories must have to stand for it
+LEAST_SUPPORTED = 0.5  # share of an answer's checked sentences
+REMEMBERED = 0.6  # share of a sentence's words that memories must have to exempt it
 EXACT = re.compile(r"(?<=\s)[A-Z][\w-]*|\S*\d\S*")  # names inside a sentence, numbers
 ENDED = re.compile(r"[.!?:|。！？][\"'”’)*_`\]]*$|```$|~~~$")
 
 
 class CitedAnswer:
-    """An answer that is verified as it arrives: `text` is final, `pending` the raw text after it."""
+    """An answer that is verified while it arrives: `text` is final, `pending` is the raw text after it."""
 
     def __init__(
         self,
@@ -61,22 +61,22 @@ class CitedAnswer:
         self.translator, self._waits = translator, False
         self._file_hashes = file_hashes
         self._remembered = frozenset(content_terms(" ".join(remembered)))
-        self._markers: dict[str, int] = {}  # by the id of a source sentence
+        self._markers: dict[str, int] = {}  # by id of the source sentence
 
     def add(self, piece: str) -> bool:
-        """Take the next piece of raw text; return whether it completed a sentence."""
+        """Add a piece of raw text, verify the sentences it completes, and return whether there was one."""
         self.pending += piece
         pieces = [] if self._waits else sentences_of(self.pending)
         if len(pieces) < 2 or self.pending[pieces[-1].start] in "[【":  # markers may follow the full stop
             return False
         if self.translator and self.translator.is_needed(self.pending[: pieces[-1].start]):
-            self._waits = True  # the model can translate once it has written everything
+            self._waits = True  # the model cannot translate while it writes the answer
             return False
         self._verify(pieces[-1].start)
         return True
 
     def finish(self, *, cut_off: bool = False) -> None:
-        """Take the pending text as complete; where it was `cut_off`, its last sentence is not verified."""
+        """Verify the pending text; if it was `cut_off`, do not verify an unfinished last sentence."""
         pieces = sentences_of(self.pending)
         is_cut = cut_off and pieces and not ENDED.search(self.pending.rstrip())
         self._verify(pieces[-1].start if is_cut else len(self.pending))
@@ -100,7 +100,7 @@ class CitedAnswer:
         is_checked = (bool(numbers) or states_something(plain)) and not self._is_remembered(plain)
         if is_checked and self.translator and self.translator.is_needed(plain):
             translation = self.translator.translated(plain)
-            is_checked = bool(translation)  # what could not be translated is not marked
+            is_checked = bool(translation)  # a sentence without translation is not marked
         if not is_checked:
             self.text += plain
             return
@@ -111,7 +111,7 @@ class CitedAnswer:
         self.support += (Support(start, end, markers, supported, found.score, found.missing, translation),)
 
     def _marker(self, leaf: Leaf) -> int:
-        """The number of the citation of a source sentence, numbered in order of appearance."""
+        """Return the marker of a source sentence; a new one gets the next number and a citation."""
         if leaf.node.node_id not in self._markers:
             marker = self._markers[leaf.node.node_id] = len(self.citations) + 1
             file_hash = self._file_hashes.get(leaf.node.metadata["source"], "")
@@ -119,14 +119,14 @@ class CitedAnswer:
         return self._markers[leaf.node.node_id]
 
     def _is_remembered(self, sentence: str) -> bool:
-        """Whether memories have most of a sentence's words, and all of its names and numbers."""
+        """Return whether memories have most of a sentence's words, and all of its names and numbers."""
         own, exact = content_terms(sentence), content_terms(" ".join(EXACT.findall(sentence)))
         shared = len(self._remembered.intersection(own))
         return self._remembered.issuperset(exact) and shared >= REMEMBERED * len(own) > 0
 
 
 def prompt_for(turn: RunningTurn, parts: ChatParts) -> Prompt:
-    """Build the prompt of a turn within the model's context."""
+    """Build the prompt of a turn within the model's context window; raise `ModelError` if a model fails."""
     limits, store, reader = parts.limits, parts.hybrid_search.store, parts.hybrid_search.cross_encoder
     longest = max(LEAST_PROMPT_TOKENS, limits.context_window - limits.max_answer_tokens)
     budget = Budget(longest, turn.options.context_tokens, limits.history_tokens)
@@ -147,7 +147,7 @@ def prompt_for(turn: RunningTurn, parts: ChatParts) -> Prompt:
 
 
 def cited_answer(turn: RunningTurn, parts: ChatParts, sources: Sequence[Source]) -> CitedAnswer:
-    """Return an empty answer that may cite these sources; sentences with the user's own words need none."""
+    """Return an empty answer that may cite these sources; the user's own words in it need no citation."""
     search, recalled = parts.hybrid_search, turn.recollection.all
     said = parts.memory.said_by_user([item.id for item in recalled]) if parts.memory else ()
     passages = {source.number: source.passage for source in sources}
@@ -169,9 +169,9 @@ def write(
     emit: Emit,
     keep: Callable[[RunningTurn], None],
 ) -> None:
-    """Write the answer, and cite each sentence as soon as it is complete; `keep` stores it once a second.
+    """Generate the answer into `turn.text` and `cited`, and emit its events; call `keep` about once a second.
 
-    Raises `ModelError`; the text that had arrived stays in `turn.text`.
+    Each sentence is cited as soon as it is complete. Raises `ModelError`; `turn.text` keeps the text so far.
     """
     from pipeline.models.generation import ChatStream
 
@@ -202,7 +202,7 @@ def write(
 
 
 def finish(turn: RunningTurn, cited: CitedAnswer) -> Answer:
-    """Verify the last sentence and return the answer; most sentences without support lower its verdict."""
+    """Verify the rest and return the answer; if most sentences lack support, its verdict is "closest"."""
     with turn.trace.step("verify") as step:
         cited.finish(cut_off=turn.cut_off)
         sentences, supported = len(cited.support), sum(item.supported for item in cited.support)
@@ -214,7 +214,7 @@ def finish(turn: RunningTurn, cited: CitedAnswer) -> Answer:
     if verdict == "answered" and supported < LEAST_SUPPORTED * sentences:
         verdict = "closest"
     if found and verdict != "answered" and not turn.recollection.leads(found):
-        turn.notices += (MAY_NOT_ANSWER,)  # the heading of quotes says so
+        turn.notices += (MAY_NOT_ANSWER,)  # quotes say this in their heading
     return turn.answer(
         text=cited.text, mode="generate", verdict=verdict, citations=cited.citations, support=cited.support
     )

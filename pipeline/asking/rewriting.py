@@ -1,7 +1,7 @@
 """Rewriting: one call to the language model turns a message into queries that need no conversation.
 
-The same call splits a message that asks several things, translates it into the documents' language, and
-writes the hypothetical paragraph where HyDE is on.
+The same call splits a message that asks several things, translates it into the documents' language and, if
+HyDE is on, writes the hypothetical paragraph.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pipeline.models.clients import LanguageModel
 
 TIMEOUT_S = 20.0
-LONGEST_SAID = 600  # characters of a message of the history
+LONGEST_SAID = 600  # characters of each earlier message
 LAST_MESSAGES = 6
 
 Query = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=600)]
@@ -50,7 +50,7 @@ EXAMPLES = (  # with one example, the 1.5B model repeated the earlier question
     ),
     ("User: Which printers are there?", "How do I reset my password?", "How do I reset my password?"),
 )
-"""The end of a conversation, its last message, and the queries for it."""
+"""Rows of: the end of a conversation, its last message, and one or more queries for that message."""
 
 
 class Rewritten(BaseModel):
@@ -63,9 +63,9 @@ class Rewritten(BaseModel):
 def rewrite_prompt(
     history: Sequence[Message], message: str, *, languages: Sequence[str], hyde: bool, into: str = ""
 ) -> list[Message]:
-    """Return the messages that ask for the queries; the newest part of the history is enough.
+    """Return the prompt that asks for the queries, with the last `LAST_MESSAGES` messages of the history.
 
-    Of a message in another language, small models translate what stands last: `into` names the documents'.
+    `into` is the language to translate into, or "". It ends the prompt: small models follow the last line.
     """
     said = "\n".join(
         f"{item.role.capitalize()}: {' '.join(item.text[:LONGEST_SAID].split())}"
@@ -97,7 +97,7 @@ def rewrite(
     into: str = "",
     stop: threading.Event,
 ) -> Rewritten:
-    """Ask the model for the queries; raises `ModelError` where it fails or its reply is not that JSON."""
+    """Ask the model for the queries; raise `ModelError` if it fails or its reply is not the expected JSON."""
     from pipeline.models.generation import complete
 
     prompt = rewrite_prompt(history, message, languages=languages, hyde=hyde, into=into)
@@ -105,5 +105,5 @@ def rewrite(
     try:
         return Rewritten.model_validate_json(reply[reply.find("{") : reply.rfind("}") + 1])
     except ValidationError as error:
-        problem = "The model did not reply in the form that was asked for."
+        problem = "The model did not reply in the expected format."
         raise ModelError(problem, "Ask the question in full, or choose a larger model.") from error

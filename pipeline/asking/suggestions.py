@@ -1,4 +1,4 @@
-"""Headings near an answer's passages, which readers can click to ask about."""
+"""Suggested topics: headings near an answer's citations, which readers can click to ask about."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 def next_topics(
     citations: Sequence[Citation], store: DocumentStore, *, without: Collection[str] = (), limit: int = 3
 ) -> list[str]:
-    """Return up to `limit` headings below, beside and near the cited sections, except those in `without`."""
+    """Return up to `limit` topics below or near the cited sections; not these themselves, nor `without`."""
     known = {topic.casefold() for topic in (*without, *(_topic(item.heading_path) for item in citations))}
     topics = (_topic(path) for citation in citations for path in _paths_near(citation, store))
     return list(islice(dict.fromkeys(topic for topic in topics if topic.casefold() not in known), limit))
 
 
 def _topic(path: Sequence[str]) -> str:
-    """The heading with the one above it: `Cabin fan: Cleaning the filter`."""
+    """Return the last heading after its parent: `Cabin fan: Cleaning the filter`."""
     return ": ".join(path[-2:])
 
 
 def _paths_near(citation: Citation, store: DocumentStore) -> list[tuple[str, ...]]:
-    """Heading paths of the cited document: below the cited section, beside it, then all others."""
+    """Return the cited document's heading paths: below the cited section, its siblings, then all others."""
     try:
         found = store.document(citation.source).sections
-    except UnknownDocument:  # it was deleted after it was cited
+    except UnknownDocument:  # the document was deleted after it was cited
         return []
     paths, cited = [tuple(one.metadata["heading_path"]) for one in found], tuple(citation.heading_path)
     return sorted(paths, key=lambda path: (path[: len(cited)] != cited, path[:-1] != cited[:-1]))

@@ -1,6 +1,6 @@
-"""Translation: what is asked or answered in another language than the documents' is read in theirs.
+"""Translation into the documents' language, for questions and answers in another language.
 
-A question is searched for, and a sentence of an answer checked, as the language model translates it.
+The language model translates a question before the search, and an answer's sentence before it is verified.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ if TYPE_CHECKING:
     from pipeline.models.clients import LanguageModel
 
 TIMEOUT_S = 20.0
-KNOWN = 0.5  # a message with a smaller share of its terms in the documents may be in another language
-KNOWN_SENTENCE = 0.8  # so is a sentence of the answer to one
+KNOWN = 0.5  # if a smaller share of a message's terms is in the documents, its language may be another
+KNOWN_SENTENCE = 0.8  # the same for a sentence of the answer to such a message
 NAMES = SNOWBALL | {
     "bg": "bulgarian", "cs": "czech", "et": "estonian", "fa": "persian", "he": "hebrew", "hr": "croatian",
     "ja": "japanese", "ko": "korean", "pl": "polish", "sk": "slovak", "sl": "slovene", "th": "thai",
     "uk": "ukrainian", "vi": "vietnamese", "zh": "chinese",
 }  # fmt: skip
 PROMPT = "Translate into {language}. Keep names, ids, numbers and commands. Reply with the translation alone."
-_ITEM = re.compile(r"\s*(?:\d{1,3}[.)]|[-*+])\s+")  # the mark of a list, which no translation keeps
+_ITEM = re.compile(r"\s*(?:\d{1,3}[.)]|[-*+])\s+")  # a list marker, which translations do not keep
 
 
 def language_of(index: DocumentStore) -> str:
-    """Return the name of the language that most documents have: "English"."""
+    """Return the English name of the language of most documents, "English" if there are none."""
     code = next(iter(index.statistics().languages), "en")
     return NAMES.get(code, code).capitalize()
 
 
 def foreign_language(message: str, index: DocumentStore) -> str:
-    """Return the name of a message's language; "" where it may be one of the documents' languages.
+    """Return the English name of a message's language; "" if it may be one of the documents' languages.
 
-    The share of words that the documents have and `py3langid` must both say so: each errs on short messages.
+    Two tests must agree, since each errs on short messages: few known terms, and the guess of `py3langid`.
     """
     own = index.statistics().languages or {"en": 1}
     if _known(message, index) >= KNOWN:
@@ -49,15 +49,15 @@ def foreign_language(message: str, index: DocumentStore) -> str:
 
 
 def _known(text: str, index: DocumentStore) -> float:
-    """Return the share of a text's terms that the documents have, in the language with the highest."""
+    """Return the share of a text's terms, 0..1, that the documents have: the highest over their languages."""
     texts = [frozenset(analyse(text, language)) for language in index.statistics().languages or ("en",)]
     return max(1 - len(index.lacking(terms)) / max(1, len(terms)) for terms in texts)
 
 
 class Translator:
-    """Translates an answer in another language into that of the documents.
+    """Translates sentences of an answer into the documents' main language.
 
-    `problem` says why it could not, "" where it could.
+    `problem` is the last error of the language model; "" if there was none.
     """
 
     def __init__(self, llm: LanguageModel, index: DocumentStore, stop: threading.Event) -> None:
@@ -65,11 +65,11 @@ class Translator:
         self._llm, self._index, self._stop = llm, index, stop
 
     def is_needed(self, text: str) -> bool:
-        """Whether a sentence has more than names and commands that the documents have, too."""
+        """Return whether less than `KNOWN_SENTENCE` of a text's terms are in the documents."""
         return _known(text, self._index) < KNOWN_SENTENCE
 
     def translated(self, text: str) -> str:
-        """Return the translation; the text itself where a number changed, "" where the model fails."""
+        """Return the translation; the text itself if a number changed; "" if stopped or the model fails."""
         from pipeline.models.generation import complete
 
         text = text[mark.end() :] if (mark := _ITEM.match(text)) else text

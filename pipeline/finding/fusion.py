@@ -14,9 +14,9 @@ from pipeline.stores.base import Hit, SearchResponse
 
 LISTS = ("bm25_sections", "bm25_sentences", "dense_sections", "dense_sentences")
 SENTENCE_LISTS = ("bm25_sentences", "dense_sentences")
-FOREIGN_ALPHA = 0.2  # dense share where no document is in a language of the embedding model
-BM25_SECTIONS, DENSE_SECTIONS = 0.75, 0.375  # sections' share of a half, of 0947400e; sentences have the rest
-STANDING_IN = 0.03  # cosine that a sentence loses where it stands for its section
+FOREIGN_ALPHA = 0.2  # weight of the dense lists if no document is in a language of the embedding model
+BM25_SECTIONS, DENSE_SECTIONS = 0.75, 0.375  # sections' share of each kind (0947400e); sentences get the rest
+STANDING_IN = 0.03  # subtracted from a sentence's cosine if the sentence stands in for its section
 
 
 class Fused(NamedTuple):
@@ -27,9 +27,9 @@ class Fused(NamedTuple):
 
 
 def alpha_for(alpha: float, documents: Mapping[str, int], languages: frozenset[str] | None) -> float:
-    """`alpha`, nearer to `FOREIGN_ALPHA` the more documents are in none of the embedding model's `languages`.
+    """Return `alpha`, lowered towards `FOREIGN_ALPHA` by the share of documents in none of the `languages`.
 
-    `documents` is their number by language; None = the model's languages are not known.
+    `documents` counts documents by language. `languages` are the model's; None (unknown) keeps `alpha`.
     """
     if languages is None or not documents:
         return alpha
@@ -38,7 +38,7 @@ def alpha_for(alpha: float, documents: Mapping[str, int], languages: frozenset[s
 
 
 def list_weights(alpha: float) -> dict[str, float]:
-    """Return the weight of each list, together 1: `alpha` is that of the dense lists, 0..1.
+    """Return the weight of each list; they add up to 1, of which the dense lists get `alpha`, 0..1.
 
     BM25 is more reliable on sections, a small embedding model on sentences. Shares of .75 and .375 have
     nDCG@10 .744 on SciFact train and .845 on MTRAG-UN, equal shares .740 and .840.
@@ -52,10 +52,10 @@ def list_weights(alpha: float) -> dict[str, float]:
 
 
 def fuse_sections(response: SearchResponse, *, weights: Mapping[str, float]) -> list[Fused]:
-    """Sections by weighted relative score, best first; in each list a section's best sentence counts.
+    """Return sections by weighted relative score, best first; in each list a section's best sentence counts.
 
     Adding up a section's sentences instead lost .03 to .05 nDCG@10 on two collections. A section's vector is
-    that of its opening: where the list of dense sections lacks a section, its best sentence stands for it.
+    that of its opening: if the list of dense sections lacks a section, its best dense sentence stands in.
     """
     listed = {hit.section_id for hit in response.dense_sections}
     others = (hit for hit in response.dense_sentences if hit.section_id not in listed)
@@ -65,7 +65,7 @@ def fuse_sections(response: SearchResponse, *, weights: Mapping[str, float]) -> 
 
 
 def sentence_scores(response: SearchResponse, *, weights: Mapping[str, float]) -> dict[str, dict[str, float]]:
-    """The fused score of each sentence of the two sentence lists, by section and sentence id."""
+    """Return the fused score of each sentence in the two sentence lists, by section id, then sentence id."""
     section_of = {hit.node_id: hit.section_id for name in SENTENCE_LISTS for hit in getattr(response, name)}
     scores: dict[str, dict[str, float]] = {}
     for item in _fuse(response, SENTENCE_LISTS, weights, by=attrgetter("node_id")):
@@ -74,20 +74,20 @@ def sentence_scores(response: SearchResponse, *, weights: Mapping[str, float]) -
 
 
 def relative_scores(scores: Mapping[str, float]) -> dict[str, float]:
-    """Scale to 0..1 by the minimum and maximum; where all are equal, all are 1."""
+    """Return the scores, scaled to 0..1 by their minimum and maximum; if all are equal, all become 1."""
     low, high = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
     return {node_id: (score - low) / (high - low) if high > low else 1.0 for node_id, score in scores.items()}
 
 
 def sigmoid(logits: float | NDArray[Any]) -> NDArray[np.float64]:
-    """Logits as 0..1; those beyond 60 are 0 or 1 to any precision that is shown."""
+    """Return the logistic function of the logits, 0..1; logits are clipped to -60..60."""
     return np.asarray(1 / (1 + np.exp(-np.clip(logits, -60, 60))))
 
 
 def _fuse(
     response: SearchResponse, lists: Sequence[str], weights: Mapping[str, float], *, by: Callable[[Hit], str]
 ) -> list[Fused]:
-    """The ids that `by` gives, by the weighted sum of their relative scores, best first; ties break by id.
+    """Return the ids (`by(hit)`) by the weighted sum of relative scores, best first; ties break by id.
 
     An id's best score in a list counts; an id that is not in a list gets 0 from it.
     """

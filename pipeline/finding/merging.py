@@ -1,4 +1,4 @@
-"""Auto-merge: if enough of a section is found, it replaces its sentences; so does a heading its sections."""
+"""Auto-merge: if enough of them were found, a section replaces its sentences, a heading its sections."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from pipeline.nodes import Node, StoredNode
 from pipeline.steps.records import Step
 from pipeline.stores.base import DocumentStore, StoredDocument
 
-MIN_CHILDREN, MIN_SHARE = 2, 0.5  # of the children, in order to merge them into their parent
-INTRODUCTION = 600  # characters; a longer text of a heading stands by itself
+MIN_CHILDREN, MIN_SHARE = 2, 0.5  # least number and share of a parent's children to merge them
+INTRODUCTION = 600  # most characters of a heading's own text that is joined with the section below it
 MOST_WORDS = 400  # of a parent: procedures have up to 390, chapters 1,000
 
 Heading = tuple[str, ...]  # a source, then a heading path in it
 
 
 def is_merged(found: int, children: int) -> bool:
-    """Whether enough of a parent's children were found to replace them by the parent."""
+    """Return whether the parent replaces its children: at least two, and at least half, were found."""
     return found >= max(MIN_CHILDREN, MIN_SHARE * children)
 
 
 def merge_up(step: Step, passages: list[Passage], question: str, store: DocumentStore) -> list[Passage]:
-    """Return the passages, in which a heading's whole text replaces its sections if enough were found.
+    """Return the passages; a heading's whole text replaces its sections if enough of them were found.
 
-    The children of a heading are its own text and the headings directly under it; those among the first
-    `within` passages count. Deep headings are merged first, and count for the next ones. Headings of more
-    than `MOST_WORDS` words, and documents that changed since the search, are not merged; nor are those above
-    the first passage if its own heading is the `question`, but for stop words.
+    The children of a heading are its own text and the headings directly below it; those among the first
+    `within` passages count as found. Deeper headings are merged first, and then count as children. Not merged
+    are texts of more than `MOST_WORDS` words and documents that changed since the search. If the first
+    passage's own heading is the `question` (stop words aside), the headings above it are not merged either.
     """
     first = [_heading(passage.section) for passage in passages[: step.data["within"]]]
     headings = dict.fromkeys(heading[:end] for heading in first for end in range(2, len(heading) + 1))
@@ -58,9 +58,9 @@ def _heading(section: Node) -> Heading:
 
 
 def _merged(passages: list[Passage], heading: Heading, found: int, document: StoredDocument) -> list[Passage]:
-    """Return the passages with a parent in the place of its first one.
+    """Return the passages with the whole text of `heading` in the place of the first passage below it.
 
-    They stay as they are if the `found` children are too few, or the parent is too long or has changed.
+    The passages stay as they are if the `found` children are too few, or the text is too long or has changed.
     """
     own = [n for n, one in enumerate(document.sections) if _heading(one)[: len(heading)] == heading]
     family = document.sections[own[0] : own[-1] + 1] if own else ()
@@ -71,9 +71,9 @@ def _merged(passages: list[Passage], heading: Heading, found: int, document: Sto
 
 
 def join_introductions(passages: Sequence[Passage], store: DocumentStore) -> list[Passage]:
-    """Return the passages; of a heading's own text and the section right below it, both found, they make one.
+    """Return the passages; if a heading's own text and the section right below it were found, join the two.
 
-    An introduction says that there are three methods; the section below it has the first of them.
+    An introduction may announce three methods; the section below it has the first of them.
     """
     places = {(one.section.metadata["source"], one.section.metadata.get("order")): one for one in passages}
     joined = [*passages]
@@ -96,10 +96,10 @@ def join_introductions(passages: Sequence[Passage], store: DocumentStore) -> lis
 def _joined(
     passages: Sequence[Passage], family: Sequence[StoredNode], document_text: str, heading_path: Sequence[str]
 ) -> list[Passage]:
-    """Return the passages with one for a family of sections in the place of the first of those in it.
+    """Return the passages; those of `family`, a run of sections, are joined in the place of the first one.
 
-    It keeps that one's id and scores. The passages stay as they are if the document has changed, or fewer
-    than two are in it.
+    The joined passage has the id and scores of the first one. The passages stay as they are if the document
+    has changed, or if fewer than two of them are in the family.
     """
     ids = {section.node_id for section in family}
     inside = [passage for passage in passages if ids.issuperset(passage.section_ids)]

@@ -1,4 +1,4 @@
-"""Names: sections that bear a name of the question come first, and of several versions the one asked for."""
+"""Names: sections with the question's names come first; only the version that is asked for is kept."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ Item = TypeVar("Item")
 Metadata = Mapping[str, Any]
 Version = tuple[float, ...]  # 2.7 is (2, 7); x stands for any number, and counts as the newest
 
-NOWHERE = 3
-MOST_NAMED = 3  # sections whose own heading has the names: names that more have tell none from another
+NOWHERE = 3  # the nearness of a section whose headings lack the names
+MOST_NAMED = 3  # if more sections have the names in their own heading, names do not decide
 LINKING_PASSAGES = 5  # passages whose sentences are read for codes
 LEAST_COVERAGE = 0.5  # of the question's content words, in a sentence that names a code
 MOST_CODES = 3  # of one sentence: a list may name forty procedures
@@ -39,24 +39,24 @@ _NUMBERS = re.compile(r"\d{1,9}(?:\.(?:\d{1,9}|x\b))*", re.IGNORECASE)
 
 
 def is_title(question: str, section: Node) -> bool:
-    """Whether the question is the title or an alias of the page that the section begins."""
+    """Return whether the section is the first of a page whose title or alias is the question."""
     metadata, key = section.metadata, title_key(question)
     titles = (metadata.get("title", ""), *metadata.get("aliases", ()))
     return metadata.get("order") == 0 and bool(key) and key in map(title_key, titles)
 
 
 def is_named(question: str, section: Node) -> bool:
-    """Whether the question has names, and the section's own heading has all of them."""
+    """Return whether the question has names, and the section's own heading has all of them."""
     return _nearness(section.metadata, asked_names(question)) == 1
 
 
 def names_first(items: Sequence[Item], sections: Sequence[Node], question: str) -> list[Item]:
-    """Return the items in their order, except that sections with the names of the question come first.
+    """Return the items in their order, except that those whose sections have the question's names come first.
 
-    First come pages whose title is the question, and pages with such an alias (the file's name is one); then
-    sections whose own heading has all its names, and the best three that have them in outer headings or
-    aliases. If the question names a version, pages of other versions are left out; else pages with a newer
-    version.
+    First come pages whose title is the question, then pages with such an alias (the file's name is one), then
+    sections whose own heading has all its names, then the best three that have them in outer headings or
+    aliases. If the question names a version, pages of other versions are left out; if not, pages of which a
+    newer version was found.
     """
     versions = [_parsed(section.metadata.get("version", "")) for section in sections]
     asked = [v for v in map(_parsed, _VERSION.findall(question)) if any(_is_of(own, v) for own in versions)]
@@ -74,10 +74,10 @@ def names_first(items: Sequence[Item], sections: Sequence[Node], question: str) 
 
 
 def _by_name(sections: Sequence[Node], question: str, wanted: frozenset[str]) -> list[float]:
-    """Return the nearness of each section's headings to the wanted names: below 2 its own, 2 others, 3 none.
+    """Return where each section has the wanted names: 1..1.5 in its own heading, 2 in outer headings, 3 not.
 
-    Of several, the one with more of the question's words is nearer. A number in a heading ("3.11 Belts") is
-    not that of the question ("is python 3.11 supported") if a section with it in its text has more of them.
+    Below 2, a section with more of the question's words is nearer. A number in a heading ("3.11 Belts") does
+    not count if a section with it in the text has more of these words ("is python 3.11 supported").
     """
     nearness: list[float] = [_nearness(section.metadata, wanted) for section in sections]
     own = [place for place, near in enumerate(nearness) if near == 1]
@@ -96,7 +96,7 @@ def _by_name(sections: Sequence[Node], question: str, wanted: frozenset[str]) ->
 
 
 def coverage(question: str, section: Node) -> float:
-    """The share of the question's content words that a section, its headings or its page's tags have."""
+    """Return the share of the question's content words in a section, its headings, aliases and keywords."""
     metadata = section.metadata
     language = metadata.get("language", "en")
     named = (*metadata["heading_path"], *metadata.get("aliases", ()), metadata.get("keywords", ""))
@@ -105,14 +105,14 @@ def coverage(question: str, section: Node) -> float:
 
 
 def _rank(question: str, section: Node, nearness: float) -> float:
-    """Return 0 for a page whose title is the question, .5 for one with such an alias, else its nearness."""
+    """Return 0 for a page whose title is the question, .5 for one with such an alias, else the nearness."""
     if not is_title(question, section):
         return nearness
     return 0.0 if title_key(section.metadata["title"]) == title_key(question) else 0.5
 
 
 def _nearness(metadata: Metadata, wanted: frozenset[str]) -> int:
-    """1 where a section's own heading has all the wanted names, 2 where its other headings do, else 3."""
+    """Return 1 if a section's own heading has all wanted names, 2 if all headings and aliases do, else 3."""
     path = metadata["heading_path"]
     if not wanted or wanted <= heading_names("".join(path[-1:])):
         return 1 if wanted else NOWHERE
@@ -121,7 +121,7 @@ def _nearness(metadata: Metadata, wanted: frozenset[str]) -> int:
 
 
 def _is_of(own: Version, asked: Version) -> bool:
-    """Whether a page's version is the one asked for: 2.7 is one of 2.x, and 3.5.1 of v3.5."""
+    """Return whether a page's version is the one asked for: 2.7 is one of 2.x, and 3.5.1 of v3.5."""
     return bool(own) and all(one == two or inf in (one, two) for one, two in zip(own, asked, strict=False))
 
 
@@ -139,14 +139,14 @@ def _path(section: Node) -> str:
 def with_linked(
     passages: Sequence[Passage], question: str, *, store: DocumentStore, paths: Globs | None
 ) -> list[Passage]:
-    """Return the passages and the sections that found sentences name by a code, ordered by score.
+    """Return the passages and the sections to which their sentences refer by a code, ordered by score.
 
     An alarm's row names its procedure, whose steps have other words than a question about the alarm.
 
-    Also read are sentences with all codes of the question, such as its row in a table. A linked section's
-    score is its passage's (or the first one's) times the share of the question's content words in the
-    sentence. If nothing is linked, and the first section's heading begins with the names of the question,
-    passages without them are left out. Raises `StoreError`.
+    Sentences with all names of the question, such as its row in a table, are read, too. A linked section's
+    score is that of the sentence's passage (else the first one's) times the share of the question's content
+    words in the sentence. If no sentence refers to a section, and the first section's heading begins with
+    the question's names, passages without these names in a heading are left out. Raises `StoreError`.
     """
     terms, asked = content_terms(question), asked_names(question)
     read = [(hit.node, passage.score) for passage in passages[:LINKING_PASSAGES] for hit in passage.sentences]

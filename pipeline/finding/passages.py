@@ -1,4 +1,4 @@
-"""Passages: the fused sections with their text and the sentences found in them, and those that fit."""
+"""Passages: fetch fused sections with the sentences found in them, and select those that fit the prompt."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from pipeline.steps.records import Step
 from pipeline.stores.base import DocumentStore, sentences_by_section
 from readers.dialects import display, title_key
 
-SHORT = 1500  # characters of a section that stands whole in a prompt
-MARK_TOKENS = 24  # of the lines around a source in a prompt
-MOST_LEAVES = 16  # sentences found in a section that are read
-WINDOW_WORDS, LEAD_WORDS = 70, 15  # of a passage, as in training; about a sentence before the best one
-LOOKED_AT = 100  # sections of the ranking among which names and versions are looked for
+SHORT = 1500  # characters; a section up to this length is in the prompt as a whole
+MARK_TOKENS = 24  # tokens of the lines around a source in a prompt
+MOST_LEAVES = 16  # most found sentences of a passage
+WINDOW_WORDS, LEAD_WORDS = 70, 15  # of a passage, as in training; of these, before the best sentence
+LOOKED_AT = 100  # first sections of the ranking that are searched for names and versions
 
 
 def fetch_sections(
     ranking: Sequence[Fused], question: str, *, store: DocumentStore, depth: int
 ) -> list[tuple[Fused, StoredNode]]:
-    """Return the first `depth` sections of a ranking with their nodes; named sections come first.
+    """Return up to `depth` sections of a ranking with their nodes, in the order of `names_first`.
 
-    A section that another process has deleted since is left out.
+    Left out are pages of other versions, and sections that another process has deleted since the search.
     """
     nodes = store.get_many([item.id for item in ranking[:depth]])
     title = f"={title_key(question)}"
@@ -47,9 +47,9 @@ def gather(
     *,
     nodes: DocumentStore,
 ) -> list[Passage]:
-    """Return a passage for each section, with its scored sentences, best first.
+    """Return a passage for each section, in their order, with its best sentences and their scores.
 
-    `scores` are by section and sentence id. A passage of which enough sentences were found is merged.
+    `scores` is by section id, then sentence id. A passage is `merged` if enough of its sentences were found.
     """
     best = {
         item.id: sorted(scores.get(item.id, {}).items(), key=lambda found: -found[1])[:MOST_LEAVES]
@@ -66,7 +66,7 @@ def gather(
 
 
 def fetched(passages: Sequence[Passage]) -> list[dict[str, Any]]:
-    """Return each passage's section for the step."""
+    """Return the id, source and headings of each passage's section, for the step's data."""
     return [
         {
             "section_id": passage.section.node_id,
@@ -78,7 +78,7 @@ def fetched(passages: Sequence[Passage]) -> list[dict[str, Any]]:
 
 
 def passage_leaves(passages: Sequence[Passage], *, store: DocumentStore) -> dict[str, list[Node]]:
-    """Return the sentences of each passage in reading order, by its section's id."""
+    """Return all sentences of each passage, in reading order, by the id of the passage's section."""
     found = sentences_by_section(store, [section for passage in passages for section in passage.section_ids])
     return {
         passage.section.node_id: [leaf for section in passage.section_ids for leaf in found.get(section, ())]
@@ -87,15 +87,15 @@ def passage_leaves(passages: Sequence[Passage], *, store: DocumentStore) -> dict
 
 
 def place_of(passage: Passage) -> str:
-    """A passage's file and headings on one line."""
+    """Return a passage's source and headings on one line: `ecs.md > ECS > Tank`."""
     section = passage.section
     return " ".join(" > ".join([section.metadata["source"], *section.metadata["heading_path"]]).split())
 
 
 def prompt_text(passage: Passage) -> str:
-    """The part of a section that a model reads, as readers see it.
+    """Return the text of a passage for the prompt, as readers see it.
 
-    The whole section where it is merged or short, else the paragraphs of the sentences found.
+    The whole section if it is merged or short, else the paragraphs of the sentences found, with … for gaps.
     """
     section = passage.section
     text = section.metadata.get("shown", section.text)
@@ -118,7 +118,7 @@ def prompt_text(passage: Passage) -> str:
 def best_window(passage: Passage) -> str:
     """Return a passage's headings, and at most `WINDOW_WORDS` words of its text around its best sentence.
 
-    `LEAD_WORDS` stand before the sentence, more at the end of the text; a table's header goes with its rows.
+    `LEAD_WORDS` of them are before the sentence, or more near the text's end. Rows get their table's header.
     """
     section = passage.section
     best = passage.sentences[0].node if passage.sentences else section
@@ -132,10 +132,10 @@ def best_window(passage: Passage) -> str:
 
 
 def select(step: Step, passages: Sequence[Passage], count: CountTokens) -> list[Passage]:
-    """Return the passages that fit the step's `top_k` and `context_tokens`, best first.
+    """Return the passages that fit the step's `top_k` and `context_tokens`, best first; record the others.
 
-    A smaller one further down may still fit; the best is always kept: the prompt is budgeted again.
-    With `NO_BUDGET` nothing is counted.
+    If a passage is too large, a smaller one further down may still fit. The best is always kept: the prompt
+    is checked against its budget again. With `NO_BUDGET`, no tokens are counted.
     """
     top_k, budget = step.data["top_k"], step.data["context_tokens"]
     kept, dropped, tokens = list[Passage](), dict[str, str](), 0
@@ -158,7 +158,7 @@ def select(step: Step, passages: Sequence[Passage], count: CountTokens) -> list[
 
 
 def merge_retrievals(found: Sequence[Retrieval], question: str, *, top_k: int) -> Retrieval:
-    """Merge searches rank by rank, each section once, at most `top_k` passages; the surest verdict holds."""
+    """Merge searches rank by rank, each section once, at most `top_k`; keep the most probable verdict."""
     if len(found) == 1:
         return found[0]
     ranked = chain.from_iterable(zip_longest(*(one.passages for one in found)))

@@ -13,7 +13,7 @@ from pipeline.models.base import CrossEncoder
 from pipeline.steps.records import STOPPED, Step
 
 READ_PASSAGES = 5  # ten were no better (docs/decisions/relevance.md)
-WEIGHT, SURE = 0.2, 0.1  # the cross-encoder's share; a third where the first leads by `SURE`; of 453e1b24
+WEIGHT, SURE = 0.2, 0.1  # the cross-encoder's weight; a third if the first leads by `SURE` (453e1b24)
 
 
 def rerank(
@@ -23,10 +23,10 @@ def rerank(
     cross_encoder: CrossEncoder | None,
     stop: threading.Event,
 ) -> list[Passage]:
-    """Return the passages with the first `READ_PASSAGES` ordered by the weighted sum of both scores.
+    """Return the passages with the first `READ_PASSAGES` ordered by the weighted sum of two scores, 0..1.
 
-    Both are 0..1: the first stage's, and the cross-encoder's relative to the passages that it read. If the
-    model is missing or fails, or `stop` is set, the passages stay as they were.
+    These are the first stage's, and the cross-encoder's, scaled to its minimum and maximum over the passages
+    that it read. If the model is missing or fails, or `stop` is set, the passages stay as they were.
     """
     if cross_encoder is None or stop.is_set() or not passages:
         step.skip("no cross-encoder is available" if cross_encoder is None else STOPPED)

@@ -1,4 +1,4 @@
-"""Spelling: a word that no document has is taken for the word of the documents that is one edit away."""
+"""Spelling: replace a word that no document has by a word of the documents that is one edit away."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from pipeline.analysis import analyse, stop_terms
 from pipeline.stores.base import DocumentStore
 
-ANY_EDIT = 6  # letters; shorter words are often right where another is one edit away (spot, slot)
+ANY_EDIT = 6  # letters; shorter words are often right although another is one edit away (spot, slot)
 # Four letters or more, and no part of a path, an id or an option; shorter words have too many neighbours.
 _WORD = re.compile(r"(?<![\w./@-])[^\W\d_]{4,40}(?![\w/@-]|\.\w)")
 
@@ -15,9 +15,9 @@ _WORD = re.compile(r"(?<![\w./@-])[^\W\d_]{4,40}(?![\w/@-]|\.\w)")
 def corrected(question: str, index: DocumentStore) -> str:
     """Return the question with its misspelt words corrected; raises `StoreError`.
 
-    One edit (Damerau, 1964) inserts, deletes, changes or swaps letters after the first; of a short word it
-    swaps letters or, of five, inserts one. Of several words the one with the same letters is meant, else
-    the longest.
+    One edit (Damerau, 1964) inserts, deletes or changes a letter after the first, or swaps two. Words of four
+    letters are corrected by a swap only, words of five also by an insertion. Of several candidates, one with
+    the same letters is taken, else the longest.
     """
     terms = {found[0]: {*analyse(found[0].lower())} for found in _WORD.finditer(question)}
     lacking = index.lacking(set().union(*terms.values()) - stop_terms())
@@ -29,13 +29,13 @@ def corrected(question: str, index: DocumentStore) -> str:
 
 
 def is_misspelt(asked: str, question: str) -> bool:
-    """Whether a correction changed more than endings: who asks for a warranty is not told of `warrant`."""
+    """Return whether a correction changed more than a last letter, as `warranty` to `warrant` does not."""
     pairs = zip(_WORD.findall(asked.lower()), _WORD.findall(question.lower()), strict=False)
     return any(was[: (last := max(len(was), len(word)) - 1)] != word[:last] for was, word in pairs)
 
 
 def _nearest(written: str, index: DocumentStore) -> str:
-    """Return the documents' word that is one edit away from a word; without one, the word."""
+    """Return the best word of the documents that is one edit away from `written`; if none, `written`."""
     from rapidfuzz.distance import OSA
 
     word, vocabulary = written.lower(), index.vocabulary(written[0].lower())

@@ -16,8 +16,8 @@ from pipeline.finding.names import coverage, is_named, is_title
 from pipeline.stores.base import SearchResponse
 
 READ_PASSAGES = 3  # an answer is nearly always in the first three passages, or nowhere
-BY_WORDS = 20  # sentences that the words find first; with 5 or 10 strange questions look less strange
-FEWEST, MOST = 1_000, 100_000  # sentences of an index: those measured have 2,000 to 91,000
+BY_WORDS = 20  # first sentences by BM25; with 5 or 10, unrelated questions stand out less
+FEWEST, MOST = 1_000, 100_000  # sentences of an index, clipped to this; those measured have 2,000 to 91,000
 LANGUAGES = frozenset({"en"})  # of the documents that the verdict was calibrated on
 
 
@@ -41,7 +41,7 @@ BUNDLED = Calibration(
         "coverage": 1.8, "known": 1.79, "index_size": -3.51,
     }, intercept=-5.04, threshold=0.1, sure=0.7,
 )  # fmt: skip
-# Cosines of other models have other scales: words alone decide, and seldom for either end.
+# Cosines of other models have other scales: only words decide, and seldom reach a very high or low value.
 UNCALIBRATED = Calibration({"coverage": 4.0}, intercept=-2.0, threshold=0.15, sure=0.8)
 CALIBRATIONS: Mapping[str, Calibration] = {"all-MiniLM-L6-v2": BUNDLED}  # by the embedding model's name
 
@@ -54,11 +54,11 @@ def judge(
     calibration: Calibration,
     unknown: Collection[str],
 ) -> Answerability:
-    """Return the verdict on a question by its signals and its first passage.
+    """Return the verdict on a question from its signals (`found`) and its first passage.
 
-    A page whose title is the question answers it; so does a section whose heading has all its exact names.
-    A question with a name that no document has (`unknown` are such words) is at most *closest*; so is one
-    whose first passage is in a language that was not calibrated, unless it has all words of the question.
+    It is *answered* if the question is the page's title, or if its names are all in the section's heading.
+    Otherwise it is at most *closest* if one of the names is in no document (`unknown` are such words), or if
+    the passage is in a language that was not calibrated and lacks a content word of the question.
     """
     threshold, sure, probability = calibration.threshold, calibration.sure, calibration.probability(found)
     section = first.section
@@ -78,13 +78,13 @@ def signals(
     sentences: int,
     unknown: Collection[str],
 ) -> dict[str, float]:
-    """Return the signals of the verdict on at least one passage, each 0..1.
+    """Return the signals of the verdict, each 0..1; `passages` has at least one.
 
-    nearest_sentence, nearest_section: the highest cosine of the question to anything found; closeness: to
-    anything of the first three passages; agreed: to the sentences that its words find first. coverage: the
-    share of its content words in the best of these passages; known: in any document, as all but `unknown`
-    are. index_size: .6 for 1,000 sentences or fewer, 1 for 100,000. Without a search by vector, coverage
-    stands for the cosines.
+    nearest_sentence, nearest_section: the question's highest cosine to any found one. closeness: its highest
+    cosine within the first three passages. agreed: its highest cosine to the first sentences by BM25.
+    coverage: the share of its content words in the best of the three passages. known: the share that some
+    document has (all but `unknown`). index_size: .6 for 1,000 sentences or fewer, 1 for 100,000 or more.
+    Without a search by vector, coverage replaces the cosines.
     """
     head = passages[:READ_PASSAGES]
     covered = max(coverage(question, passage.section) for passage in head)

@@ -30,7 +30,7 @@ class Why:
 
 
 def why(retrieval: Retrieval, *, store: DocumentStore, source: str, heading: str) -> Why:
-    """Follow the section `heading` ("Tank", "ECS > Tank") through a search that kept all ranks."""
+    """Return which step dropped the section `heading` ("Tank", "ECS > Tank"); the search kept all ranks."""
     try:
         found = store.document(source).sections
     except UnknownDocument as error:
@@ -46,7 +46,7 @@ def why(retrieval: Retrieval, *, store: DocumentStore, source: str, heading: str
 
 
 def _followed(section: Node, steps: Sequence[Step]) -> Why:
-    """Return the section's ranks, and the first step after which it is missing."""
+    """Return the first step after which the section is missing, with its ranks in words."""
     search, select = data_of(steps, "search"), data_of(steps, "select")
     own, metadata = section.node_id, section.metadata
     parents = data_of(steps, "merge_up").get("parents", ())
@@ -61,15 +61,15 @@ def _followed(section: Node, steps: Sequence[Step]) -> Why:
         text = f"None of the four lists has it among its {search['candidates']} candidates."
         dropped_by = "search"
     elif not reason:
-        dropped_by, text = "merge", f"It was in place {fused} of the fusion; fewer passages are fetched."
+        dropped_by, text = "merge", f"It was in place {fused} after fusion, and was not fetched."
     else:
         after = [item["section_id"] for item in data_of(steps, "rerank").get("after", ())]
         rank = _rank(own, after) or fused
         dropped_by = "rerank" if fused <= select["top_k"] < rank else "select"
-        text = f"It was in place {fused}, {rank} after reranking, and was left out: {reason}."
+        text = f"It was in place {fused} after fusion, {rank} after reranking, and was left out: {reason}."
     return Why(metadata["source"], tuple(metadata["heading_path"]), dropped_by, text)
 
 
 def _rank(section_id: str, ranking: Sequence[str]) -> int:
-    """Return a section's place in a ranking, from 1; 0 where it is not in it."""
+    """Return a section's place in a ranking, from 1; 0 if it is missing."""
     return ranking.index(section_id) + 1 if section_id in ranking else 0

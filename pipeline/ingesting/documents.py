@@ -1,8 +1,8 @@
 """The documents of an ingest: which files they are, which name each has in the index, which are gone.
 
-A document is its root and its path in it. Its source, the name in the index, is that path. If another root
-has a document of that source, the last part of the root stands in front, or the last two, if they differ
-(`b/docs/index.md`), else a hash of the root.
+A root folder and a path in it identify a document. The path is its source, the name in the index. If another
+root has a document of that source, the root's last part is put in front, or its last two parts if those are
+free (`b/docs/index.md`), else a hash of the root.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ class Reader(Protocol):
     """Finds files, reads them and cuts them into nodes; only the implementation knows their formats."""
 
     def find(self, path: Path, *, known: Collection[str] = ()) -> FoundFiles:
-        """Return the files at and below `path`; of a folder also those `known` by source."""
+        """Return the files at and below `path`; in a folder, also other files whose source is `known`."""
 
     def read(self, path: Path, *, source: str, known: str = "") -> Source | None:
-        """Return the text of a file, called `source` in the index; None may mean that its hash is `known`.
+        """Return the text of a file, called `source` in the index; it may return None if the hash is `known`.
 
         Raises `ReaderError`.
         """
 
     def cut(self, text: str, *, source: str) -> tuple[Sequence[Node], Sequence[Node]]:
-        """Return the sections and the sentences of them all, in order; each sentence knows its section."""
+        """Return the sections of a text and all their sentences, in order; a sentence has a `section_id`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A document that should be in the index; without a `path` its text is in the index already."""
+    """A document that should be in the index; if `path` is None, its text is taken from the index."""
 
     source: str
     root: str
@@ -66,9 +66,9 @@ def find_documents(
 ) -> FoundDocuments:
     """Return the documents at and below `paths`, and the `indexed` ones of these folders that are gone.
 
-    Each belongs to the folder that it was found in, and a file reached twice comes once. The documents of the
-    folder `uploads`, of which other machines may have other files, belong to `UPLOAD_ROOT`, and none of them
-    counts as gone.
+    A document's root is the folder in `paths` that it was found in; a file that is found twice is listed
+    once. Documents of the folder `uploads` have the root `UPLOAD_ROOT` and are never gone: another machine
+    may have their files. A path that cannot be read is one of the `problems`.
     """
     candidates: dict[Path, Candidate] = {}  # by path without links
     left_out: dict[Path, LeftOut] = {}
@@ -104,7 +104,7 @@ def find_documents(
 
 
 def paths_of(document: DocumentInfo | Candidate) -> Iterator[str]:
-    """Yield the paths in its root that a document's file may have: its source, and that without a label."""
+    """Yield the paths that a document's file may have in its root: its source, with and without a label."""
     yield document.source
     for label in _labels(document.root):
         if document.source.startswith(label):
@@ -112,7 +112,7 @@ def paths_of(document: DocumentInfo | Candidate) -> Iterator[str]:
 
 
 def _with_folders(paths: Iterable[str]) -> Iterator[str]:
-    """Yield these paths, and the folders that they lie in, with a slash."""
+    """Yield these paths and all folders above them, each folder with a trailing slash."""
     for path in paths:
         yield path
         yield from (f"{folder.as_posix()}/" for folder in PurePosixPath(path).parents)
@@ -120,7 +120,7 @@ def _with_folders(paths: Iterable[str]) -> Iterator[str]:
 
 @cache
 def _labels(root: str) -> list[str]:
-    """Return a root's last part, its last two, and a hash of the whole root, each with a slash behind."""
+    """Return a root's last part, its last two parts, and a hash of the root, each with a trailing slash."""
     parts, digest = Path(root).parts[1:], hashlib.sha256(root.encode()).hexdigest()[:8]
     return [f"{'/'.join(label)}/" for label in (parts[-1:], parts[-2:], [digest]) if label]
 
@@ -130,7 +130,7 @@ def _source(
 ) -> str:
     """Return the source of the file at `path` in `root`: the one that it has in the index, or a free one.
 
-    `owners` has the documents by source, `own_paths` are the root's, which no labelled source may be.
+    `owners` has the documents by source. A source with a label must not be one of the root's `own_paths`.
     """
     names = [path, *(label + path for label in _labels(root) if label + path not in own_paths)]
     kept = [name for name in names if name in owners and owners[name].root == root]

@@ -1,4 +1,4 @@
-"""One ingest while it runs: the steps of its documents, its progress, and the report on it."""
+"""One ingest while it runs: the steps that its documents take, its progress, and its report."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from readers.levels import document_id
 from readers.source import LeftOut, ReaderError, Source
 
 BATCH_TEXTS = 1024
-"""Texts that are embedded together, where there are as many: enough to sort them by length."""
+"""The least texts of a batch, except the last one: enough to gain from sorting them by length."""
 Stage = Literal["reading", "embedding", "storing", "indexing"]
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The progress of an ingest: how many of the known documents are read or stored, or texts embedded."""
+    """The progress of an ingest: `done` of `total` documents read or stored, or of the texts cut so far."""
 
     stage: Stage
     done: int
@@ -32,31 +32,31 @@ class Progress:
 
 @dataclass(slots=True)
 class IngestReport:
-    """The result of an ingest, by source, filled while it runs."""
+    """The result of an ingest, filled while it runs; documents are named by their source."""
 
     added: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
     unchanged: list[str] = field(default_factory=list)
     deleted: list[str] = field(default_factory=list)
     problems: list[ReaderError] = field(default_factory=list)
-    sections: int = 0  # all that the index has in the end
+    sections: int = 0  # of the whole index, in the end
     sentences: int = 0
     embedded: int = 0  # texts that went through the model
     seconds: float = 0.0
     stopped: bool = False
     warnings: list[str] = field(default_factory=list)  # about new or changed documents
-    left_out: list[LeftOut] = field(default_factory=list)  # everything that was found and not read
+    left_out: list[LeftOut] = field(default_factory=list)  # found, but not read or without text
     languages: dict[str, int] = field(default_factory=dict)  # new or changed documents by ISO 639-1 code
     total: int = 0  # documents that should be in the index in the end
 
 
 class Stopped(Exception):
-    """Somebody asked to stop."""
+    """The ingest was asked to stop."""
 
 
 @dataclass(frozen=True, slots=True)
 class CutDocument:
-    """A new or changed document without vectors: the texts of its nodes by id, known vectors by text."""
+    """A new or changed document without vectors: its nodes' texts by node id, and known vectors by text."""
 
     document: NewDocument
     texts: Mapping[str, str]
@@ -65,7 +65,7 @@ class CutDocument:
 
 @dataclass(slots=True)
 class IngestRun:
-    """The steps of one ingest, while it has the writer's turn."""
+    """The steps of one ingest, inside the store's `writing` block."""
 
     store: DocumentStore
     writing: Writing
@@ -78,14 +78,14 @@ class IngestRun:
     indexed: Mapping[str, DocumentInfo]
     """The documents in the index before the ingest, by source."""
     by_hash: dict[str, DocumentInfo] = field(init=False)
-    """The same by the hashes of their files."""
+    """The same documents, by the hashes of their files."""
 
     def __post_init__(self) -> None:
-        """Collect the hashes once: each new document asks for its own."""
+        """Map hashes to documents once, because each new document is looked up by its hash."""
         self.by_hash = {info.hash: info for info in self.indexed.values()}
 
     def cut_batches(self) -> Iterator[list[CutDocument]]:
-        """Read the documents that should be in the index, and cut the new and changed ones, in batches."""
+        """Read the documents that should be in the index; yield the new and changed ones, cut, in batches."""
         candidates, batch = self._candidates(), list[CutDocument]()
         self.report.total = len(candidates)
         for number, candidate in enumerate(candidates, start=1):
@@ -98,7 +98,7 @@ class IngestRun:
         yield batch
 
     def embed(self, batch: Sequence[CutDocument]) -> dict[str, Vector]:
-        """Return the vectors of a batch by text; no model is opened where all are known."""
+        """Return the vectors of a batch by text; the model is not loaded if all vectors are known."""
         vectors = {text: vector for one in batch for text, vector in one.known.items()}
         texts = list(dict.fromkeys(t for one in batch for t in one.texts.values() if t not in vectors))
         before = self.report.embedded
@@ -133,7 +133,7 @@ class IngestRun:
         self.tell(Progress("indexing", self.report.total, self.report.total))
 
     def _candidates(self) -> list[Candidate]:
-        """Return the documents to be indexed, also those of other folders that a rebuild has not reached."""
+        """Return the found documents, and those of other folders that a rebuild has not reached yet."""
         wanted = {candidate.source: candidate for candidate in self.found.candidates}
         gone = set(self.found.gone)
         for source, info in self.indexed.items():
@@ -142,9 +142,9 @@ class IngestRun:
         return list(wanted.values())
 
     def _read(self, candidate: Candidate) -> Source | None:
-        """Return a document's text; None if the index is up to date, or the file cannot be read.
+        """Return a document's text; None if the index is up to date, or if the file cannot be read.
 
-        A document that a rebuild has not reached is taken from the index where its file cannot be read.
+        If a rebuild has not reached the document yet, its text in the index replaces an unreadable file.
         """
         source, info = candidate.source, self.indexed.get(candidate.source)
         is_waiting = info is not None and not info.indexed_at
@@ -163,12 +163,12 @@ class IngestRun:
         return None
 
     def _stored(self, source: str) -> Source:
-        """A document's text in the index."""
+        """Return a document's text and hash from the index; raises `UnknownDocument`."""
         stored = self.store.document(source)
         return Source(stored.text, stored.info.hash)
 
     def _cut(self, candidate: Candidate, content: Source) -> CutDocument:
-        """Return a document without vectors, with those that the index has of its texts."""
+        """Cut a document into nodes; return it with the texts to embed and the vectors that are known."""
         source = candidate.source
         self.report.left_out += content.left_out
         sections, sentences = self.reader.cut(content.text, source=source)
@@ -189,16 +189,16 @@ class IngestRun:
 def embedding_texts(
     sections: Iterable[Node], sentences: Iterable[Node], *, encoder: Encoder
 ) -> dict[str, str]:
-    """Return the text of each node that is embedded, by id: whole sentences, the beginnings of sections.
+    """Return the text that is embedded for each node, by node id; of a section, only its beginning.
 
-    A change of it must raise `pipeline.analysis.EMBEDDING_RECIPE`.
+    Increase `pipeline.analysis.EMBEDDING_RECIPE` with every change of these texts.
     """
     texts = {section.node_id: encoder.opening(embedding_text(section)) for section in sections}
     return texts | {sentence.node_id: embedding_text(sentence) for sentence in sentences}
 
 
 def known_vectors(store: DocumentStore, source: str, *, encoder: Encoder) -> dict[str, Vector]:
-    """Return the vectors of an indexed document by embedded text; raises `UnknownDocument`."""
+    """Return the vectors of an indexed document by the text that was embedded; raises `UnknownDocument`."""
     sections = store.document(source).sections
     sentences = store.get_many([id_ for section in sections for id_ in section.sentence_ids])
     texts = embedding_texts(sections, sentences.values(), encoder=encoder)
@@ -207,6 +207,6 @@ def known_vectors(store: DocumentStore, source: str, *, encoder: Encoder) -> dic
 
 
 def left_out_summary(left_out: Sequence[LeftOut]) -> str:
-    """Return the numbers of files and folders left out, by reason: `3 hidden, 1 folder hidden`."""
+    """Return how many files and folders were left out, by reason: `3 hidden, 1 folder hidden`; "" if none."""
     reasons = Counter((" folder" * one.source.endswith("/"), one.reason) for one in left_out).most_common()
     return ", ".join(f"{n:,}{kind}{'s' * bool(kind and n > 1)} {why}" for (kind, why), n in reasons)

@@ -13,7 +13,7 @@ from uuid import uuid4
 from pipeline.errors import DiskFull, UploadRefused
 from readers.formats import FORMATS
 
-# In a part of a name, on any system.
+# Not allowed in a part of a path, as some system refuses it.
 UNUSABLE = re.compile(r"[\x00-\x1f\x7f:\\\ud800-\udfff]|^\.\.$|^ | $|\.$")
 LONGEST_NAME = 1_000  # characters, with its folders; the file system refuses long parts of it
 
@@ -28,7 +28,7 @@ class UploadedFile:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """The paths kept, and a message for each file that was refused."""
+    """The paths that were kept, and a message for each file that was refused."""
 
     paths: tuple[str, ...]
     refused: tuple[str, ...] = ()
@@ -37,8 +37,8 @@ class Accepted:
 def accept(files: Sequence[UploadedFile], folder: Path, *, max_bytes: int) -> Accepted:
     """Write the uploaded files that can be read here into `folder`, and return what was kept.
 
-    A file of text may have `max_bytes`. It takes the place of one that was uploaded before under its name,
-    whatever the case. Raises `UploadRefused` if nothing is kept, and `DiskFull`.
+    A file may have up to `max_bytes`. It replaces an earlier upload with the same name, in upper or lower
+    case. Raises `UploadRefused` if no file is kept, and `DiskFull`.
     """
     suffixes = {suffix for known in FORMATS if known.installed for suffix in known.suffixes}
     present = {path.casefold(): path for path in uploaded(folder)}
@@ -48,11 +48,11 @@ def accept(files: Sequence[UploadedFile], folder: Path, *, max_bytes: int) -> Ac
             name = name_of(file.name)
             is_hidden = any(part.startswith(".") for part in name.split("/"))
             if is_hidden or PurePosixPath(name).suffix.lower() not in suffixes:
-                raise UploadRefused(f"'{name}' is left out: it is no document that can be read here.")
+                raise UploadRefused(f"'{name}' is left out: it is hidden, or has no format that can be read.")
             if name.casefold() in kept:
                 raise UploadRefused(f"'{name}' is in the upload twice.", "Rename one of them.")
             if len(file.content) > max_bytes:
-                fix = "Divide the file, or raise ATHENA_MAX_FILE_MB."
+                fix = "Split the file, or raise ATHENA_MAX_FILE_MB."
                 raise UploadRefused(f"'{name}' is larger than {max_bytes / 1e6:g} MB.", fix)
             _write(folder / present.get(name.casefold(), name), file.content, beside=folder.parent)
             kept[name.casefold()] = name
@@ -65,7 +65,7 @@ def accept(files: Sequence[UploadedFile], folder: Path, *, max_bytes: int) -> Ac
 
 
 def name_of(written: str) -> str:
-    """Return a relative path with forward slashes that stays in any folder; raises `UploadRefused`."""
+    """Return `written` with forward slashes; raises `UploadRefused` unless it stays below its folder."""
     name = written.replace("\\", "/")
     parts = [part for part in name.split("/") if part not in ("", ".")]
     if not parts or name.startswith("/") or len(name) > LONGEST_NAME or any(map(UNUSABLE.search, parts)):
@@ -74,7 +74,7 @@ def name_of(written: str) -> str:
 
 
 def _write(target: Path, content: bytes, *, beside: Path) -> None:
-    """Write a file in one step of the file system; raises `UploadRefused` or `DiskFull`."""
+    """Write a file atomically, by way of the folder `beside`; raises `UploadRefused` or `DiskFull`."""
     temporary = beside / f".upload-{uuid4()}"
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -85,7 +85,7 @@ def _write(target: Path, content: bytes, *, beside: Path) -> None:
         problem = f"Cannot write '{target.name}': {error.strerror or type(error).__name__}."
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise DiskFull(problem, "Free some space and try again.") from error
-        raise UploadRefused(problem, "Change its name, or let its folder be written.") from error
+        raise UploadRefused(problem, "Rename the file, or make its folder writable.") from error
 
 
 @contextmanager
@@ -108,7 +108,7 @@ def uploaded(folder: Path) -> list[str]:
 
 
 def remove(path: str, folder: Path) -> bool:
-    """Delete one uploaded file; False if there is no such file."""
+    """Delete one uploaded file; return False if there is no such file."""
     if path not in uploaded(folder):
         return False
     (folder / path).unlink()

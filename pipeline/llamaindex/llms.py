@@ -1,4 +1,4 @@
-"""LlamaIndex's language models as ours, and ours as LlamaIndex's."""
+"""Converters of language models: LlamaIndex's into ours, and ours into LlamaIndex's."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class GivenModel:
-    """Any LLM of LlamaIndex, in this process or wherever it is."""
+    """An adapter from any LlamaIndex LLM, local or remote, to `LanguageModel`."""
 
     llm: LLM
 
     @property
     def server(self) -> Server:
-        """This process, with the model's name, else that of its class."""
+        """This process as a server, with the model's name, or its class's name if it has none."""
         name = self.llm.metadata.model_name
         return Server("local", "", type(self.llm).__name__ if name in ("", "unknown") else name, inf)
 
     async def stream(self, messages: Sequence[Message], schema: Schema | None) -> AsyncIterator[Piece]:  # noqa: ARG002
-        """Yield the reply as it arrives; a schema is part of the prompt alone."""
+        """Yield the reply as it arrives; `schema` is ignored: only the prompt can ask for JSON."""
         from llama_index.core.base.llms.types import ChatMessage
 
         asked = [ChatMessage(role=one.role, content=one.text) for one in messages]
@@ -42,7 +42,7 @@ class GivenModel:
 
 
 def language_model_of(llm: LLM) -> tuple[LanguageModel, ModelChoice]:
-    """Return any LlamaIndex `LLM` as ours, with its choice; raises `ConfigurationError` for other objects."""
+    """Return a LlamaIndex `LLM` as our model, with its choice; raises `ConfigurationError` for others."""
     from llama_index.core.llms import LLM
 
     if not isinstance(llm, LLM):
@@ -52,9 +52,9 @@ def language_model_of(llm: LLM) -> tuple[LanguageModel, ModelChoice]:
 
 
 def llama_index_llm(model: LanguageModel) -> LLM:
-    """Return a language model as LlamaIndex's class for it, whose calls are asynchronous.
+    """Return LlamaIndex's LLM for a language model; only its asynchronous calls have our HTTP options.
 
-    Its metadata says whether it calls functions: Ollama is asked, compatible servers are not trusted to.
+    Its metadata says whether it can call functions: Ollama is asked; of other servers, only OpenAI's can.
     """
     if isinstance(model, OllamaModel):
         import ollama

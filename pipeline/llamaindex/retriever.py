@@ -20,17 +20,17 @@ class HybridRetriever(BaseRetriever):
         self.hybrid_search = hybrid_search
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        """A node a passage, best first."""
+        """Return one node for each passage, best first."""
         found = self.hybrid_search.search(query_bundle.query_str).passages
         return [NodeWithScore(node=text_node(passage.node), score=passage.score) for passage in found]
 
 
 SHOWN = ("source", "heading_path", "header")
-"""Metadata that LlamaIndex's parts get, and show to models."""
+"""Metadata that LlamaIndex's nodes get; LlamaIndex shows them to models."""
 
 
 def text_node(node: Node) -> TextNode:
-    """Return a node as LlamaIndex's, with its place in its document."""
+    """Return a node as a LlamaIndex node, with its offsets in its document."""
     return TextNode(
         id_=node.node_id,
         text=node.text,

@@ -1,1 +1,1 @@
-"""The models: embeddings, cross-encoder, language models, and the quotes that stand in for one."""
+"""The models: embedding models, cross-encoders and language models."""

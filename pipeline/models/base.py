@@ -1,4 +1,4 @@
-"""What every embedding model and cross-encoder offers, and which model was chosen for which role."""
+"""Base classes of embedding models and cross-encoders, and the record of why a model was chosen."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 Scores: TypeAlias = "NDArray[np.float32]"
 
 LONGEST_USUAL_TOKEN = 16  # characters
-USUAL_TOKENS, MOST_TOKENS = 256, 512  # of a text, where a model names no limit; where it names a larger one
-CACHED_QUERIES = 64  # one question is embedded for the memory and for the index
+USUAL_TOKENS, MOST_TOKENS = 256, 512  # of a text: if a model names no limit; the highest used
+CACHED_QUERIES = 64  # the same question is embedded for memory and index
 
 SENTENCE = "Represent this sentence for searching relevant passages: "
-PREFIXES = (  # part of a model's name, prefix of queries, prefix of passages; the first match counts
+PREFIXES = (  # pattern in a model's name, prefix of queries, prefix of passages; the first match counts
     (r"\be5-(?!.*instruct)", "query: ", "passage: "),
     (r"nomic-embed-text", "search_query: ", "search_document: "),
     (r"embeddinggemma", "task: search result | query: ", "title: none | text: "),
@@ -35,41 +35,41 @@ PREFIXES = (  # part of a model's name, prefix of queries, prefix of passages; t
 
 
 def prefixes(model: str) -> tuple[str, str]:
-    """Return the prefixes of queries and of passages that a model was trained with; "" where it has none."""
+    """Return the (query, passage) prefixes that a model was trained with; "" for none or unknown ones."""
     return next(((q, p) for name, q, p in PREFIXES if re.search(name, model.lower())), ("", ""))
 
 
 class Encoder(ABC):
-    """An embedding model: texts in, unit vectors out. Every vector is checked; none is ever made up.
+    """An embedding model: texts in, unit vectors out. An unusable vector raises `ModelError`.
 
     A subclass implements `_rows`.
     """
 
-    languages: frozenset[str] | None = None  # ISO 639-1 codes that it was made for; None: any, or unknown
-    batch_texts = 64  # in one call of `_rows`
-    opening_tokens: int | None = None  # of a section that are embedded for it; None: `max_tokens`
-    fingerprint = ""  # tells two versions of a model apart that share a name; "" where that is not known
+    languages: frozenset[str] | None = None  # ISO 639-1 codes of its languages; None: any, or unknown
+    batch_texts = 64  # most texts in one call of `_rows`
+    opening_tokens: int | None = None  # of a section's text, for its vector; None: `max_tokens`
+    fingerprint = ""  # differs between versions of a model that share a name; "" if unknown
 
     def __init__(self, name: str) -> None:
-        self.name = name  # as the manifest keeps it
+        self.name = name  # as stored in the manifest
         self.encode_query = lru_cache(CACHED_QUERIES)(self.encode_query)  # type: ignore[method-assign]
 
     @cached_property
     def dimensions(self) -> int:
-        """The length of each vector; by default found by embedding a short text once."""
+        """The length of each vector; by default measured by embedding a short text once."""
         return len(self.encode_query("dimensions"))
 
     @cached_property
     def max_tokens(self) -> int:
-        """The most tokens of a text that are embedded, by the model's own limit where it names one."""
+        """The most tokens of a text that the model embeds: its own limit if it states one, else 256."""
         return USUAL_TOKENS
 
     def count_tokens(self, text: str) -> int:
-        """Count a text's tokens, without special ones, with the bundled WordPiece tokenizer."""
+        """Return the number of a text's tokens by the bundled WordPiece tokenizer, without special tokens."""
         return len(open_tokenizer(max_tokens=None).encode(text, add_special_tokens=False).ids)
 
     def opening(self, text: str) -> str:
-        """Return the beginning of a section's text that is embedded for it: `opening_tokens` at most."""
+        """Return the beginning of a section's text that is embedded: at most `opening_tokens` tokens."""
         most = self.opening_tokens or self.max_tokens
         if len(text) < most:  # a token has at least one character
             return text
@@ -78,7 +78,7 @@ class Encoder(ABC):
         return beginning[: encoded.offsets[-2][1]]  # the last token is [SEP]
 
     def encode_query(self, text: str) -> Vectors:
-        """Embed a question: shape (dimensions,), unit length, read-only. The last results are cached."""
+        """Embed a question: shape (dimensions,), unit length, read-only. Recent results are cached."""
         vector: Vectors = self._unit(self._rows([text], is_query=True), shape=(1, None))[0]
         vector.flags.writeable = False
         return vector
@@ -100,25 +100,25 @@ class Encoder(ABC):
 
     @abstractmethod
     def _rows(self, texts: list[str], *, is_query: bool) -> Any:
-        """Embed texts in one call: rows of numbers, of any length above 0, in the order of the texts."""
+        """Embed texts in one call; return one vector per text, in order, of any length above 0."""
 
     def _batches(self, texts: Sequence[str]) -> Iterator[tuple[list[int], Any]]:
-        """Yield the rows of passages in batches, each with the indexes of its texts."""
+        """Yield (indexes of the texts, their vectors) for each batch of passages."""
         for start in range(0, len(texts), self.batch_texts):
             batch = list(texts[start : start + self.batch_texts])
             yield list(range(start, start + len(batch))), self._rows(batch, is_query=False)
 
     def _unit(self, rows: Any, *, shape: tuple[int, int | None]) -> Vectors:
-        """Scale rows to unit length; raises `ModelError` where they are not usable vectors of the shape."""
+        """Scale vectors to unit length; raise `ModelError` if they are unusable or not of this shape."""
         import numpy as np
 
         try:
             vectors = np.asarray(rows, dtype=np.float32)
         except (ValueError, TypeError, OverflowError) as error:
-            raise self._unusable("vectors that are not numbers, or not of one length") from error
+            raise self._unusable("vectors that are not numbers, or not of the same length") from error
         if vectors.ndim != 2 or vectors.shape != (shape[0], shape[1] or vectors.shape[1]):
-            raise self._unusable(f"numbers of the shape {vectors.shape} in place of {shape}")
-        with np.errstate(over="ignore"):  # an infinite length is refused
+            raise self._unusable(f"numbers of the shape {vectors.shape} instead of {shape}")
+        with np.errstate(over="ignore"):  # an infinite length is refused below
             lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not np.isfinite(lengths).all() or not lengths.all():
             raise self._unusable("a vector of zeros, or with numbers that are not finite")
@@ -130,23 +130,23 @@ class Encoder(ABC):
 
 
 class CrossEncoder(Protocol):
-    """Scores how well a passage answers a question."""
+    """A model that scores how well each passage answers a question."""
 
     @property
     def name(self) -> str:
         """The model's name."""
 
     def score(self, question: str, passages: Sequence[str]) -> Scores:
-        """Return logits, shape (len(passages),), higher is better; people are shown their `sigmoid`."""
+        """Return logits, shape (len(passages),), higher is better; users see their `sigmoid`, 0..1."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """The model chosen for one role, and why: shown by `athena doctor` and on the page."""
+    """The model chosen for one role, and why; `athena doctor` and the page show it."""
 
     role: Literal["embedding", "cross-encoder", "language model"]
-    name: str  # "" when there is none
+    name: str  # "" if none was chosen
     provider: str  # "bundled", "ollama", "openai", "sentence-transformers", "given", "none"
     detail: str
     fix: str = ""
-    wrong: bool = False  # a setting names a server, and that does not answer
+    wrong: bool = False  # a setting asks for a model or server that cannot be used

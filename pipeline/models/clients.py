@@ -1,7 +1,7 @@
-"""Language models: what each offers, and those on servers, by the servers' own clients.
+"""Language models: their protocol, and the models of Ollama and OpenAI servers, by the servers' own clients.
 
-To add a kind of server, write a class like `OllamaModel` and name it in `MODELS`; give its address in
-`Server.of` and its remedies in `failures.py`.
+To add a kind of server, write a class like `OllamaModel` and add it to `MODELS`; add its address to
+`Server.of` and its remedies to `failures.py`.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 Schema = Mapping[str, Any]  # JSON schema
-KEEP_ALIVE = "15m"  # a conversation's pauses should not unload the model
+KEEP_ALIVE = "15m"  # so that pauses in a conversation do not unload the model
 BROKEN_OFF = "the connection ended before the answer did"
-REFUSALS = (400, 422, 500)  # HTTP statuses of a refused parameter; 500: of a template without system messages
+REFUSALS = (400, 422, 500)  # HTTP statuses of a refused parameter; 500: the template has no system messages
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of a reply, or of the thoughts before it; the last ones say how it ended.
+    """A piece of a reply, or of the thoughts before it; the last pieces have the reason why it ended.
 
-    Counts of tokens are None where the server does not report them. The reason is "stop", "length", "stopped"
-    (by the user), another word of the server's, or "".
+    Token counts are None if the server does not report them. The reason is "stop", "length", "stopped" (by
+    the user), another word of the server's, or "" before the end.
     """
 
     text: str = ""
@@ -40,16 +40,16 @@ class Piece:
 
 
 class LanguageModel(Protocol):
-    """A language model."""
+    """A language model that streams its replies."""
 
     @property
     def server(self) -> Server:
-        """Where it is, with its name."""
+        """The server that it runs on, with the model's name."""
 
     def stream(self, messages: Sequence[Message], schema: Schema | None) -> AsyncIterator[Piece]:
-        """Yield the reply as it arrives, in JSON of a schema where the server can keep to one.
+        """Yield the reply as it arrives, as JSON of the `schema` if the server supports that.
 
-        Raises whatever the client raises; `pipeline.models.failures.translate` knows the meaning.
+        Raises the client's own exceptions; `pipeline.models.failures.translate` makes them a `ModelError`.
         """
 
 
@@ -57,12 +57,12 @@ class LanguageModel(Protocol):
 class OllamaModel:
     """A model of an Ollama server."""
 
-    LISTED: ClassVar = ("/api/tags", "models", "name")  # where the list of models is, its rows, their names
+    LISTED: ClassVar = ("/api/tags", "models", "name")  # path and key of the list of models, key of a name
     server: Server
     options: LanguageModelOptions
 
     async def stream(self, messages: Sequence[Message], schema: Schema | None) -> AsyncIterator[Piece]:
-        """Yield the reply as it arrives; `num_ctx` is always sent, since Ollama cuts prompts silently."""
+        """Yield the reply as it arrives; always send `num_ctx`, since Ollama cuts longer prompts silently."""
         import ollama
 
         options, reason = self.options, ""
@@ -87,7 +87,7 @@ class OllamaModel:
 
 @dataclass(frozen=True, slots=True)
 class OpenAIModel:
-    """A model of OpenAI or of a server that speaks its protocol, as loosely as most do."""
+    """A model of OpenAI or of a server that follows its protocol, even loosely."""
 
     LISTED: ClassVar = ("/models", "data", "id")
     server: Server
@@ -96,8 +96,8 @@ class OpenAIModel:
     async def stream(self, messages: Sequence[Message], schema: Schema | None) -> AsyncIterator[Piece]:
         """Yield the reply as it arrives.
 
-        A server that refuses the request is asked again with the messages alone, the system's text at the
-        beginning of the user's.
+        If the server refuses the request, ask once more without any options, and with the system message's
+        text at the beginning of the next message.
         """
         from openai import APIStatusError
 
@@ -126,11 +126,11 @@ class OpenAIModel:
 
 
 MODELS: dict[str, type[OllamaModel | OpenAIModel]] = {"ollama": OllamaModel, "openai": OpenAIModel}
-"""The class of a server's models, by provider; `auto` asks the servers in this order."""
+"""The class of language model by provider; `auto` asks the servers in this order."""
 
 
 def _openai_client(server: Server, options: LanguageModelOptions) -> AsyncOpenAI:
-    """Return a client that skips events without data, as `retry:`, which it would read as empty JSON."""
+    """Return a client that skips events without data (`retry:`), which it would otherwise parse as JSON."""
     import httpx
     from openai import AsyncOpenAI
     from openai._streaming import ServerSentEvent, SSEDecoder
@@ -141,14 +141,14 @@ def _openai_client(server: Server, options: LanguageModelOptions) -> AsyncOpenAI
             return event if event and event.data.strip() else None
 
     http = httpx.AsyncClient(**server.http())
-    key = options.openai_api_key or "none"  # the client insists on one
+    key = options.openai_api_key or "none"  # the client requires a key
     client = AsyncOpenAI(api_key=key, base_url=server.url, max_retries=1, http_client=http)
     client._make_sse_decoder = Decoder  # type: ignore[method-assign]
     return client
 
 
 def _piece(chunk: Any) -> Piece:
-    """Return a chunk as a piece; servers leave out any of its fields, or send text as a list of parts."""
+    """Return a chunk as a piece; any of its fields may be missing, and its text may be a list of parts."""
     found = chunk.to_dict(warnings=False)
     choice, usage = (found.get("choices") or [{}])[0], found.get("usage") or {}
     delta = choice.get("delta") or {}
@@ -165,7 +165,7 @@ def _sent(messages: Sequence[Message]) -> list[dict[str, str]]:
 
 
 def _without_system(messages: Sequence[Message]) -> list[Message]:
-    """Return the messages with the system's text at the beginning of the first other one."""
+    """Return the messages with the system messages' text moved to the beginning of the first other one."""
     texts = [one.text for one in messages if one.role == "system"]
     first, *others = [one for one in messages if one.role != "system"]
     return [Message(first.role, "\n\n".join([*texts, first.text])), *others]

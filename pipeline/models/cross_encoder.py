@@ -1,4 +1,4 @@
-"""Cross-encoders, which read a question and a passage together: the bundled one, or any other by name."""
+"""Cross-encoders, which score a question and a passage together: the bundled one, or another by name."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from pipeline.models.onnx import BUNDLED_FOLDER, map_batches, open_session, open
 BUNDLED = "auto"
 BUNDLED_NAME = "athena-cross-encoder"
 BUNDLED_MODEL = BUNDLED_FOLDER.with_name(BUNDLED_NAME) / "model-int8.onnx"
-PAIR_TOKENS = 96  # as it was trained
-BATCH_TOKENS = 256  # two or three pairs: the five of a question are shared among two cores
+PAIR_TOKENS = 96  # as in training
+BATCH_TOKENS = 256  # two or three pairs, so that two cores share the five pairs of a question
 
 
 class OnnxCrossEncoder:
     """The bundled cross-encoder, or another ONNX file that `training/` exported.
 
     Files are read at the first use; any thread may call it. A pair's logit does not depend on the other
-    pairs. A pair of more than 96 tokens loses the end of its longer part, which is usually the passage.
+    pairs. If a pair has more than 96 tokens, the longer text, usually the passage, is cut at its end.
     """
 
     name = BUNDLED_NAME
@@ -34,7 +34,7 @@ class OnnxCrossEncoder:
         self._model = model
 
     def score(self, question: str, passages: Sequence[str]) -> Scores:
-        """Return logits, shape (len(passages),), higher is better."""
+        """Return logits, shape (len(passages),), higher is better; raise `ModelUnavailable` without files."""
         tokenizer = open_tokenizer(max_tokens=PAIR_TOKENS)
         session = open_session(self._model)
         pairs = tokenizer.encode_batch_fast([(question, passage) for passage in passages])
@@ -54,25 +54,25 @@ class OnnxCrossEncoder:
 
 
 class TransformersCrossEncoder:
-    """Any sentence-transformers cross-encoder by name or folder; loaded, and fetched, at the first use."""
+    """A sentence-transformers cross-encoder by name or folder; downloaded and loaded at the first use."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self._model = cache(lambda: load_model("CrossEncoder", name))
 
     def score(self, question: str, passages: Sequence[str]) -> Scores:
-        """Return logits, shape (len(passages),); raises `ModelError` for a model that gives other scores."""
+        """Return logits, shape (len(passages),); raise `ModelError` if the model gives another shape."""
         pairs = [(question, passage) for passage in passages]
-        # Without an activation of ours a model may apply a sigmoid of its own.
+        # Without this identity function, a model may apply its own sigmoid.
         scores = self._model().predict(pairs, activation_fn=lambda logits: logits, show_progress_bar=False)
         if np.shape(scores) != (len(passages),):
-            problem = f"The cross-encoder '{self.name}' does not give one score for each passage."
+            problem = f"The cross-encoder '{self.name}' does not return one score for each passage."
             raise ModelError(problem, "Choose a reranking model in ATHENA_CROSS_ENCODER.")
         return np.asarray(scores, dtype=np.float32)
 
 
 def find_cross_encoder(name: str) -> tuple[CrossEncoder | None, ModelChoice]:
-    """Return the cross-encoder of a name and why it was chosen; None where it is off or not installed."""
+    """Return the cross-encoder with this name, None if it is off or missing, and the reason."""
     if name in ("", "none"):
         return _none("switched off (ATHENA_CROSS_ENCODER is none)", "Name a model to rerank with.")
     if name == BUNDLED and not BUNDLED_MODEL.is_file():

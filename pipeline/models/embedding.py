@@ -1,4 +1,4 @@
-"""Embedding models: the bundled one, by sentence-transformers, and on a server; and the choice by name."""
+"""Embedding models: the bundled one, sentence-transformers models, and models on servers; chosen by name."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from pipeline.models.onnx import (
 from pipeline.options import ModelServerOptions
 from pipeline.redaction import without_password
 
-MOST_CHARACTERS = 2000  # of a text: 8,000 bytes, so within OpenAI's 8,191 tokens; Ollama cuts to its limit
+MOST_CHARACTERS = 2000  # of a text: at most 8,000 bytes, so below OpenAI's 8,191 tokens; Ollama cuts further
 INSTALL = "Install it with: pip install 'athena-docs[hf]'"
 
 
 class OnnxEncoder(Encoder):
-    """The bundled model; a folder has another build of it, as `model-int8.onnx` and `tokenizer.json`.
+    """The bundled model, or another build of it from a folder with `model-int8.onnx` and `tokenizer.json`.
 
     A vector is the mean over tokens. Files are read at the first use; any thread may call it.
-    The same text gives the same vector, bit for bit, whatever is embedded beside it, in any order and on
-    any number of threads: the model rounds every token by itself (`docs/decisions/vectors.md`).
+    The same text gives the same vector, bit for bit, together with any other texts, in any order and on
+    any number of threads: the model rounds each token separately (`docs/decisions/vectors.md`).
     """
 
     fingerprint = BUNDLED_SHA256
     languages = frozenset({"en"})
     dimensions = 384
     max_tokens = 256
-    opening_tokens = 128  # as it was trained; with 256, an ingest takes an eighth longer and ranks no better
+    opening_tokens = 128  # as in training; with 256, ingesting takes an eighth longer and ranks no better
 
     def __init__(self, folder: Path = BUNDLED_FOLDER) -> None:
         super().__init__(BUNDLED_NAME)
@@ -62,12 +62,12 @@ class OnnxEncoder(Encoder):
 
 
 class SentenceTransformerEncoder(Encoder):
-    """A sentence-transformers model by name or folder.
+    """A sentence-transformers model by name or folder; downloaded and loaded at the first use.
 
-    Questions and passages get the model's own prompts, else the prefixes that it was trained with.
+    Questions and passages get the model's own prompts or, if it has none, its `prefixes`.
     """
 
-    batch_texts = 512  # the library divides these by length
+    batch_texts = 512  # the library sorts these by length and divides them
 
     @cached_property
     def max_tokens(self) -> int:
@@ -81,22 +81,22 @@ class SentenceTransformerEncoder(Encoder):
     @cached_property
     def _model(self) -> Any:
         model = load_model("SentenceTransformer", self.name)
-        if not any(model.prompts.values()):  # e5 and others are published without
+        if not any(model.prompts.values()):  # e5 and others are published without prompts
             model.prompts = dict(zip(("query", "document"), prefixes(self.name), strict=True))
         return model
 
 
 class RemoteEncoder(Encoder):
-    """An embedding model on a server. Its fingerprint is the prefix of passages, which its vectors depend on.
+    """An embedding model on a server. Its fingerprint is its prefix of passages, which changes the vectors.
 
-    Nothing is sent before its first use. Raises `ModelUnavailable` for OpenAI without a key or its package.
+    Nothing is sent before its first use. Raises `ModelUnavailable` if OpenAI's key or package is missing.
     """
 
     def __init__(self, provider: str, model: str, *, options: ModelServerOptions) -> None:
         self.server = Server.of(provider, model, options)
         super().__init__(self.server.name)
         self._query_prefix, self.fingerprint = prefixes(model)
-        self._key = options.openai_api_key or "none"  # the client insists on one
+        self._key = options.openai_api_key or "none"  # the client requires a key
 
     @cached_property
     def _client(self) -> Any:
@@ -113,7 +113,7 @@ class RemoteEncoder(Encoder):
 
     @cached_property
     def _failures(self) -> tuple[type[Exception], ...]:
-        """Errors of the client, and of an answer that does not have the shape it should have."""
+        """The exceptions of the clients, and those raised for an answer of an unexpected form."""
         import httpx
         import ollama
 
@@ -138,8 +138,8 @@ class RemoteEncoder(Encoder):
 
 
 def load_model(kind: str, name: str) -> Any:
-    """Load a sentence-transformers model of a class by name or folder; raises `ModelUnavailable`."""
-    fix = "Check the name and the network, or give a folder that holds the model."
+    """Load a model by name or folder; `kind` is a sentence-transformers class. Raises `ModelUnavailable`."""
+    fix = "Check the name and the network, or name a folder that has the model."
     try:
         import sentence_transformers
 
@@ -151,10 +151,10 @@ def load_model(kind: str, name: str) -> Any:
 
 
 def choose_encoder(name: str, *, options: ModelServerOptions) -> tuple[Encoder, ModelChoice]:
-    """Return the encoder of a name and why it was chosen; nothing is loaded or asked before its first use.
+    """Return the encoder with this name and why it was chosen; it loads and sends nothing before first use.
 
-    `auto` and `all-MiniLM-L6-v2` are the bundled model; `ollama/NAME`, `openai/NAME`; all other names are
-    sentence-transformers models or folders. Raises `ConfigurationError` and `ModelUnavailable`.
+    `auto` and `all-MiniLM-L6-v2` are the bundled model; `ollama/NAME` and `openai/NAME` are on servers; all
+    others are sentence-transformers models or folders. Raises `ConfigurationError`, `ModelUnavailable`.
     """
     encoder: Encoder
     provider, _, model = name.partition("/")

@@ -1,4 +1,4 @@
-"""Model servers, and their errors in our error tree: each names the server, the model and the remedy."""
+"""Model servers, and their errors as `ModelError`s that name the server, the model and the remedy."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from pipeline.errors import ModelError, ModelTimeout, ModelUnavailable
 from pipeline.options import ModelServerOptions
 from pipeline.redaction import redacted, without_password
 
-CONNECT_S = 3.0  # to reach a server
-MOST_SHOWN = 300  # characters of a server's own words
+CONNECT_S = 3.0  # longest wait for a connection to a server
+MOST_SHOWN = 300  # characters of a server's own message
 TOO_LONG = re.compile(r"(?i)context.{0,40}(length|size|window|overflow|exceed)|exceed.{0,40}context")
 UNREACHABLE = {"ConnectionError", "ConnectError", "ConnectTimeout", "InvalidURL", "UnsupportedProtocol"}
 CUT = {"RemoteProtocolError", "NetworkError"}
-"""Exceptions of Python and httpx, by name: quoting without a model imports no httpx."""
+"""Exceptions of Python and httpx, by name, so that answers without a model need not import httpx."""
 NEEDS_KEY = "Set ATHENA_OPENAI_API_KEY, or ATHENA_OPENAI_BASE_URL for a compatible server."
 INSTALL_OPENAI = "Install it with: pip install 'athena-docs[openai]'"
 START = {
@@ -29,7 +29,7 @@ START = {
     "openai": "Start that server, or correct ATHENA_OPENAI_BASE_URL; most end with '/v1'.",
     "local": "Check the model.",
 }
-"""The remedy where nothing answers, by provider."""
+"""The remedy if the server does not answer, by provider."""
 KEY = "Set ATHENA_OPENAI_API_KEY to a valid key."
 FIXES = {
     ("ollama", 404): "Get the model with `ollama pull {model}`, or correct ATHENA_OLLAMA_URL.",
@@ -44,16 +44,16 @@ OTHER_FIX = "Check its URL and its log, or ask again in a moment."
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A model on a server, or in this process, which has no URL."""
+    """A model and its server; a model in this process has no URL."""
 
     provider: str  # "ollama", "openai", "local"
     url: str
     model: str  # "" while none is chosen
-    timeout_s: float  # longest silence
+    timeout_s: float  # longest time without data from the server
 
     @classmethod
     def of(cls, provider: str, model: str, options: ModelServerOptions) -> Self:
-        """Return the server of the options; raises `ModelUnavailable` for OpenAI without key or package."""
+        """Return a provider's server; raise `ModelUnavailable` if OpenAI's key or package is missing."""
         url = {"ollama": options.ollama_url, "openai": options.openai_url}[provider]
         server = cls(provider, url, model, options.request_timeout_s)
         if provider == "openai" and not (options.openai_api_key or options.openai_base_url):
@@ -72,14 +72,14 @@ class Server:
 
     @property
     def place(self) -> str:
-        """Name and URL: the beginning of most messages."""
+        """Name and URL, without its password: the beginning of most error messages."""
         return f"{self.name} at {without_password(self.url)}" if self.url else self.name
 
     def http(self) -> dict[str, Any]:
-        """Return the arguments of an httpx client for this server, which may be silent for `timeout_s`.
+        """Return the arguments of an httpx client for this server, with `timeout_s` for each read and write.
 
-        No proxy is used for this machine, and no redirect is followed: it could send questions elsewhere.
-        Raises `httpx.InvalidURL`.
+        A server on this machine is reached without proxies. Redirects are not followed, since they could send
+        questions elsewhere. Raises `httpx.InvalidURL`.
         """
         import httpx
 
@@ -95,11 +95,11 @@ class Server:
 def _certificates() -> ssl.SSLContext:
     import httpx
 
-    return httpx.create_ssl_context()  # each reading of the certificates takes 30 ms
+    return httpx.create_ssl_context()  # cached, because reading the certificates takes 30 ms
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a name or address is that of this machine alone: localhost, 127.0.0.0/8, ::1."""
+    """Return whether a host is a loopback name or address of this machine: localhost, 127.0.0.0/8, ::1."""
     name = host.strip("[]").lower().rstrip(".")
     try:
         return ipaddress.ip_address(name).is_loopback
@@ -108,7 +108,7 @@ def is_loopback(host: str) -> bool:
 
 
 def translate(error: Exception, *, server: Server, begun: bool) -> ModelError:
-    """Return what an exception of httpx, ollama or openai means; `begun`: the answer had begun to arrive."""
+    """Turn an exception of httpx, ollama or openai into a `ModelError`; `begun`: part of the answer came."""
     if isinstance(error, ModelError):
         return error
     causes = tuple(_causes(error))
@@ -117,7 +117,7 @@ def translate(error: Exception, *, server: Server, begun: bool) -> ModelError:
     for cause in causes:
         response = getattr(cause, "response", None)  # of httpx and openai
         status = getattr(cause, "status_code", 0) or getattr(response, "status_code", 0)
-        if status > 0:  # of Ollama's errors within an answer: -1
+        if status > 0:  # Ollama's client gives errors within an answer the status -1
             return _refused(server, status, _words(cause if response is None else response.text))
     if kinds & UNREACHABLE and not begun:
         problem = f"Cannot reach {server.place}: {words or 'no connection'}."
@@ -128,7 +128,7 @@ def translate(error: Exception, *, server: Server, begun: bool) -> ModelError:
     if kinds & CUT:
         words = "the connection was cut"
     elif server.url and isinstance(error, TypeError | AttributeError | LookupError | ValueError):
-        words = "it does not keep to the protocol"  # a parser's own words say nothing to a user
+        words = "it does not keep to the protocol"  # a parser's own message does not help users
     if begun:
         problem = f"{server.place} broke off in the middle of its answer: {words}."
         return ModelError(problem, "Ask again for the whole answer.")
@@ -137,7 +137,7 @@ def translate(error: Exception, *, server: Server, begun: bool) -> ModelError:
 
 
 def quoted(words: str) -> str:
-    """Return a server's words fit for a message: one line, at most 300 characters, without secrets."""
+    """Return a server's text for use in a message: one line, at most 300 characters, without secrets."""
     line = "".join(char if char.isprintable() else " " for char in redacted(words))
     return " ".join(line.split())[:MOST_SHOWN].rstrip(". ")
 
@@ -163,7 +163,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _words(said: Any) -> str:
-    """Return a server's own words about an error, from its response or from a client's exception."""
+    """Return a server's error message, from its response or from a client's exception."""
     body = str(getattr(said, "error", None) or getattr(said, "message", None) or said)  # of ollama, openai
     try:
         found = json.loads(body)

@@ -1,4 +1,4 @@
-"""Generate text with a language model: streamed, stoppable, thoughts apart, with clear errors."""
+"""Text generation with a language model: streamed, stoppable, with thoughts apart from the answer."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from pipeline.redaction import held_back, redacted
 from pipeline.steps.spending import account
 from pipeline.words import well_formed
 
-POLL_S = 0.1  # how soon a stop is noticed
+POLL_S = 0.1  # longest time until a stop is noticed
 OPEN, CLOSE = "<think>", "</think>"
-_OPEN = re.compile(f"{OPEN}(?<!`{OPEN})")  # behind a backtick it is text: documentation about models names it
-_BEGUN = re.compile(r"</?t?h?i?n?k?\Z")  # what may be the beginning of a tag at the end of a piece
+_OPEN = re.compile(f"{OPEN}(?<!`{OPEN})")  # after a backtick it is text, as in documentation about models
+_BEGUN = re.compile(r"</?t?h?i?n?k?\Z")  # at the end of a piece, this may be the beginning of a tag
 
-ALL_THOUGHT = "The model thought, and wrote no answer. Raise ATHENA_MAX_ANSWER_TOKENS, or choose another one."
-CUT = "The answer was cut off at its longest length. Raise ATHENA_MAX_ANSWER_TOKENS."
+ALL_THOUGHT = "The model thought, and wrote no answer. Raise ATHENA_MAX_ANSWER_TOKENS, or change the model."
+CUT = "The answer reached its token limit and was cut off. Raise ATHENA_MAX_ANSWER_TOKENS."
 
 
 class ChatStream(Iterator[Piece]):
-    """An answer as it arrives; `text` and `thinking` grow, and `end` says how it ended.
+    """An iterator over an answer as it arrives; `text` and `thinking` grow, and `end` has its end and tokens.
 
-    Setting `stop` ends it without an exception, at once where the model is on a server; so does `close`.
-    `deadline_s` limits the whole answer. Servers that can keep to `json_schema` do. Raises
-    `ModelUnavailable`, `ModelTimeout` or another `ModelError`; `text` keeps what had arrived.
+    Setting `stop`, or calling `close`, ends it without an exception, for a model on a server within 0.1 s.
+    `deadline_s` limits the time for the answer. `json_schema` is a request that servers may ignore. Raises
+    `ModelUnavailable`, `ModelTimeout` or another `ModelError`; `text` keeps the text received before.
     """
 
     def __init__(
@@ -50,30 +50,30 @@ class ChatStream(Iterator[Piece]):
         self._stop, self._deadline_s, self._account = stop, deadline_s, account.get()
         self._arrived: SimpleQueue[Piece | BaseException | None] = SimpleQueue()
         self._closed = threading.Event()
-        self._reply = ""  # as it arrived
-        self._thought = 0  # characters of the thoughts in it that were yielded
+        self._reply = ""  # the raw reply so far
+        self._thought = 0  # how many characters of the thoughts in it were yielded
         self._pieces = self._run()
 
     def __next__(self) -> Piece:
         return next(self._pieces)
 
     def close(self) -> None:
-        """Stop reading the reply, and hang up; for the thread that reads it. Twice is harmless."""
+        """Stop reading and cancel the request; only for the thread that reads. Twice is harmless."""
         self._pieces.close()
 
     # -- in a thread of its own ----------------------------------------------------------------------
 
     def _work(self) -> None:
-        """Put the model's pieces into the queue, then its error, if any, and None."""
+        """Put the model's pieces into the queue, then its exception, if any, then None."""
         try:
             asyncio.run(self._read())
-        except Exception as error:  # noqa: BLE001  (the reader raises it)
+        except Exception as error:  # noqa: BLE001  (the reading thread raises it)
             self._arrived.put(error)
         finally:
             self._arrived.put(None)
 
     async def _read(self) -> None:
-        """Read until the end; at a stop or the deadline `asyncio.run` cancels the request: it hangs up."""
+        """Read until the end, a stop or the deadline; then `asyncio.run` cancels an unfinished request."""
         try:
             async with asyncio.timeout(self._deadline_s):
                 reading = asyncio.create_task(self._receive())
@@ -111,9 +111,9 @@ class ChatStream(Iterator[Piece]):
             self._note_tokens()
 
     def _added(self, arrived: Piece, *, is_last: bool = False) -> Iterator[Piece]:
-        """Yield what a piece adds, except for an end that may be the beginning of a tag or of a secret."""
+        """Yield the new text and thoughts, but hold back an end that may begin a tag or a secret."""
         before = self.end
-        self.end = Piece(  # counts and reason may come apart
+        self.end = Piece(  # counts and reason may come in different pieces
             finish_reason=quoted(arrived.finish_reason) or before.finish_reason,
             prompt_tokens=arrived.prompt_tokens or before.prompt_tokens,
             answer_tokens=arrived.answer_tokens or before.answer_tokens,
@@ -131,13 +131,13 @@ class ChatStream(Iterator[Piece]):
 
     @property
     def notice(self) -> str:
-        """A warning about how the reply ended, such as a token limit; "" if it is complete."""
+        """A warning if the reply has no answer or was cut off at the token limit, else ""."""
         if self.thinking and not self.text and self.end.finish_reason != "stopped":
             return ALL_THOUGHT
         return CUT if self.end.finish_reason == "length" else ""
 
     def _note_tokens(self) -> None:
-        """Note the tokens for the turn's usage, unless the model failed before the first piece."""
+        """Add the tokens to the turn's usage, unless nothing arrived from the model."""
         if self._account is not None and (self.text or self.thinking or self.end != Piece()):
             read, wrote = self.end.prompt_tokens, self.end.answer_tokens
             asked = read or sum(count_tokens(message.text) for message in self._messages)
@@ -154,9 +154,9 @@ def complete(
     stop: threading.Event | None = None,
     json_schema: Schema | None = None,
 ) -> str:
-    """Return the whole reply to one prompt or to messages, without thoughts; after a stop, what had arrived.
+    """Return the reply to one prompt or to messages, without thoughts; after a stop, the part received.
 
-    Raises as `ChatStream`; `ModelTimeout` where it takes longer than `timeout_s`.
+    Raises the errors of `ChatStream`, for example `ModelTimeout` if the reply takes longer than `timeout_s`.
     """
     asked = [Message("user", messages)] if isinstance(messages, str) else messages
     stop = stop or threading.Event()
@@ -165,12 +165,12 @@ def complete(
 
 
 def without_thoughts(reply: str) -> str:
-    """Return a reply, or the beginning of one, without the thoughts in it."""
-    return split_thoughts(reply)[0].rpartition(CLOSE)[2].strip()  # some templates open them in the prompt
+    """Return a complete or partial reply without the thoughts in it."""
+    return split_thoughts(reply)[0].rpartition(CLOSE)[2].strip()  # some templates put the tag into the prompt
 
 
 def split_thoughts(reply: str) -> tuple[str, str]:
-    """Return the answer and the thoughts in a reply, or in the beginning of one.
+    """Split a complete or partial reply into (answer, thoughts).
 
     >>> split_thoughts("<think>hm</think>Models write `<think>` first. <think>or")
     ('Models write `<think>` first. ', 'hmor')

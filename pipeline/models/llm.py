@@ -1,7 +1,7 @@
-"""Language models on servers: which there are, which one is chosen, and getting one.
+"""Language models on servers: list them, choose one, and download one.
 
-Ollama's come first, then OpenAI's or a compatible server's. Importing httpx takes long, so that waits until a
-server answers. `openai` comes with the extra `[openai]`.
+Ollama is asked first, then OpenAI or a compatible server. Importing httpx is slow, so it is delayed until a
+server answers. The package `openai` comes with the extra `[openai]`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from pipeline.options import OLLAMA_URL, OPENAI_URL, LanguageModelOptions
 
 DEFAULT_OPENAI_MODEL = "gpt-4.1-mini"
 HOW_TO_CONNECT = f"Start Ollama (`ollama serve`, then `ollama pull llama3.2`). {NEEDS_KEY}"
-PULL_SILENCE_S = 300.0  # Ollama checks gigabytes without a word
-HOW_TO_GET = "Name one that it has in ATHENA_LLM, or get one with `ollama pull llama3.2`."
+PULL_SILENCE_S = 300.0  # Ollama sends nothing while it checks gigabytes
+HOW_TO_GET = "Set ATHENA_LLM to a model that it has, or get one with `ollama pull llama3.2`."
 MOST_MODELS = 1000
-OTHER_MODEL = re.compile(  # names of models that cannot chat: they embed, rerank, listen, speak or draw
+OTHER_MODEL = re.compile(  # models that cannot chat, by name: for embeddings, reranking, speech or images
     r"embed|rerank|minilm|bert\b|(^|[/_-])(bge|gte|e5|mxbai|paraphrase|tts)\b|whisper|dall-e|moderation|diffusion",
     re.IGNORECASE,
 )
@@ -33,9 +33,9 @@ Choice = tuple[LanguageModel | None, ModelChoice]
 
 
 def choose_language_model(name: str, *, options: LanguageModelOptions) -> Choice:
-    """Return the model of a name (`auto`, `none`, `ollama/NAME`, `openai/NAME`), and why; None for no model.
+    """Return the model for `auto`, `none`, `ollama/NAME` or `openai/NAME`, or None; and the reason.
 
-    A missing server or model is no exception: the choice says what is missing and which command fixes it.
+    A missing server or model raises nothing: the `ModelChoice` has the problem and the command that fixes it.
     Raises `ConfigurationError` for other names.
     """
     require_model_name(name)
@@ -49,7 +49,7 @@ def choose_language_model(name: str, *, options: LanguageModelOptions) -> Choice
 
 
 def require_model_name(name: str) -> None:
-    """Raise `ConfigurationError` for a text that names no model; asks no server."""
+    """Raise `ConfigurationError` for a name of the wrong form, without asking a server."""
     provider, _, model = name.partition("/")
     if provider not in (MODELS if model else ("auto", "none")):
         problem = f"ATHENA_LLM is '{name}', which names no model."
@@ -57,7 +57,7 @@ def require_model_name(name: str) -> None:
 
 
 def list_language_models(*, options: LanguageModelOptions) -> list[str]:
-    """Return the names to pick from: the chat models of the servers that answer, then `none`."""
+    """Return the names to choose from: the chat models of all servers that answer, then `none`."""
     names = list[str]()
     for provider in MODELS:
         with suppress(ModelError):
@@ -66,9 +66,9 @@ def list_language_models(*, options: LanguageModelOptions) -> list[str]:
 
 
 def list_models(provider: str, options: LanguageModelOptions) -> list[str]:
-    """Return the names of a server's chat models; of OpenAI's own many models only the default.
+    """Return the names of a server's chat models; for OpenAI itself only the default model's, unasked.
 
-    Raises `ModelError` where the server does not answer, or has none.
+    Raises `ModelError` if the server does not answer or has no chat model.
     """
     server = replace(Server.of(provider, "", options), timeout_s=failures.CONNECT_S)
     if server.url == OPENAI_URL:
@@ -95,15 +95,15 @@ def list_models(provider: str, options: LanguageModelOptions) -> list[str]:
 
 
 def _connect(url: str) -> None:
-    """Connect to a port of this machine once; raises `OSError` where nothing listens there."""
-    with suppress(ValueError):  # no address: httpx says so
+    """Raise `OSError` if `url` is a port of this machine where nothing listens; ignore other addresses."""
+    with suppress(ValueError):  # not an address: httpx will raise
         address = urlsplit(url)
         if address.port and is_loopback(address.hostname or ""):
             socket.create_connection((address.hostname, address.port), timeout=failures.CONNECT_S).close()
 
 
 def _first_listed(options: LanguageModelOptions) -> Choice:
-    """Choose the first model that a server lists; raises `ModelError` of a server that a setting names."""
+    """Choose the first listed model, or none; raise `ModelError` if a configured server cannot be used."""
     errors = dict[str, ModelError]()
     for provider in MODELS:
         try:
@@ -118,7 +118,7 @@ def _first_listed(options: LanguageModelOptions) -> Choice:
 
 
 def _named(provider: str, model: str, options: LanguageModelOptions) -> Choice:
-    """Choose a model by its name; from OpenAI's protocol also one that is not listed: some list none."""
+    """Choose a model by name; raise `ModelError` if Ollama does not list it (other servers need not)."""
     if OTHER_MODEL.search(model):
         problem = f"'{provider}/{model}' is not a chat model by its name."
         raise ModelError(problem, "Choose another one, or ATHENA_LLM=auto.")
@@ -147,11 +147,11 @@ def _none(detail: str, fix: str, *, wrong: bool = False) -> Choice:
 
 
 def pull_model(model: str, *, url: str) -> Iterator[tuple[str, int, int]]:
-    """Let the Ollama at `url` download a model; ends when it can be used.
+    """Let the Ollama server at `url` download a model; the iterator ends when the model can be used.
 
-    Yields the current step, and how many bytes are there and in all, of all parts known so far. Ollama keeps
-    what was downloaded before an error: the next call goes on from there. Raises `ModelError` where Ollama is
-    not there, breaks off, or cannot get the model.
+    Yields (current step, bytes downloaded, bytes in total), over all parts known so far. After an error, the
+    next call resumes the download. Raises `ModelError` if Ollama does not answer, breaks off, or cannot get
+    the model.
     """
     import httpx
     import ollama

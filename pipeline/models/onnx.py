@@ -1,8 +1,8 @@
 """ONNX Runtime on the CPU: sessions, tokenizers, and batches that run on every core.
 
-Measured on 2 shared cores with AVX-512 VNNI (Markdown sentences, mean 37 to 53 tokens, int8 MiniLM; CPU
-time): batches of one length and 384 tokens are 2 % faster than of 256 or 512 tokens; mixed lengths are 5 %
-slower, 4,096 tokens take 1.5, unsorted batches of 32 texts 10 times as long. One session serves all threads.
+CPU time on 2 shared cores with AVX-512 VNNI (Markdown sentences, mean 37 to 53 tokens, int8 MiniLM): batches
+of 384 tokens and one length are 2 % faster than batches of 256 or 512 tokens; mixed lengths are 5 % slower,
+4,096 tokens take 1.5 times as long, unsorted batches of 32 texts 10 times. All threads share one session.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 BUNDLED_NAME = "all-MiniLM-L6-v2"
 BUNDLED_FOLDER = Path(__file__).parent / "bundled" / BUNDLED_NAME
-# Of model-int8.onnx: computing it at each start would take 30 to 50 ms.
+# SHA-256 of model-int8.onnx; computing it at each start would take 30 to 50 ms.
 BUNDLED_SHA256 = "9c5739c6e27c7834a772a917659b762675ec40d142a9a984fabf426114483cd6"
 BATCH_TOKENS = 384
 # Cores that this process may use.
@@ -35,18 +35,18 @@ SLOWER_FUSIONS = ["SkipLayerNormFusion"]  # as one kernel it costs an embedding 
 
 @contextlib.contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Raise every error of the block as `ModelUnavailable` that names the file."""
+    """Raise every error in the block as a `ModelUnavailable` that names the file."""
     try:
         yield
-    except Exception as error:  # those of ONNX Runtime and of tokenizers share no other base
+    except Exception as error:  # errors of ONNX Runtime and tokenizers have no other common base
         fix = "Put it back, or install Athena again if it came with Athena."
         raise ModelUnavailable(f"Cannot load the model file '{path}': {error}.", fix) from error
 
 
 @lru_cache(maxsize=4)
 def open_session(path: Path) -> InferenceSession:
-    """Open a model for the CPU, once: each call of `run` computes in the thread that calls it."""
-    # ONNX Runtime reports its use to its maker from 1.29 on, unless this is set before its first import.
+    """Load a model for the CPU, once; `run` computes in the calling thread. Raises `ModelUnavailable`."""
+    # From 1.29 on, ONNX Runtime sends usage data to its maker unless this is set before its first import.
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     from onnxruntime import InferenceSession, SessionOptions
 
@@ -60,7 +60,7 @@ def open_session(path: Path) -> InferenceSession:
 
 @lru_cache(maxsize=8)
 def open_tokenizer(folder: Path = BUNDLED_FOLDER, *, max_tokens: int | None) -> Tokenizer:
-    """Open a tokenizer.json, once for each limit: no padding; texts are cut after `max_tokens`, if given."""
+    """Load a tokenizer.json, once per limit: it never pads, and cuts texts to `max_tokens` (None: never)."""
     from tokenizers import Tokenizer
 
     path = folder / "tokenizer.json"
@@ -76,11 +76,11 @@ def open_tokenizer(folder: Path = BUNDLED_FOLDER, *, max_tokens: int | None) -> 
 def map_batches(
     run: Callable[[list[int]], Result], lengths: Sequence[int], *, batch_tokens: int = BATCH_TOKENS
 ) -> Iterator[tuple[list[int], Result]]:
-    """Divide texts (by index) into batches, and yield each with its result, longest texts first.
+    """Divide texts into batches, and yield (indexes of the texts, `run` of them), longest texts first.
 
-    The texts of a batch have equally many tokens, so none is padded; together they have at most
-    `batch_tokens`, unless one text has more. A thread per core runs the batches, longest first to keep all
-    busy. After an error, or when the caller stops, batches that have not begun are dropped.
+    `lengths` are the texts' token counts. The texts of a batch have the same length, so none is padded, and
+    together at most `batch_tokens`, unless one text has more. One thread per core runs the batches. After an
+    error, or when the caller stops, batches that have not begun are dropped.
     """
     batches: list[list[int]] = []
     longest_first = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)

@@ -1,4 +1,4 @@
-"""How many tokens a text has, by cl100k from our own copy, and texts cut to a number of tokens."""
+"""Token counts with cl100k, from the bundled copy, and cutting texts to a number of tokens."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ ELLIPSIS = " …"
 CL100K_WORDS = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
     r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
-)  # how cl100k takes a text apart before it looks up the pieces
-COUNTED_TEXTS = 512  # texts whose counts are kept: an answer counts each of its passages three times
+)  # how cl100k splits a text before it looks up the pieces
+COUNTED_TEXTS = 512  # cached counts: an answer counts each of its passages three times
 
 
 @lru_cache(maxsize=1)
 def _encoding() -> Encoding:
-    """cl100k, from our own copy: tiktoken would download it."""
+    """Return cl100k from the bundled copy, which tiktoken would download."""
     import tiktoken
 
     parts = (files("pipeline.models") / "bundled/cl100k_base.tiktoken").read_bytes().split()
@@ -33,12 +33,12 @@ def _encoding() -> Encoding:
 
 @lru_cache(maxsize=COUNTED_TEXTS)
 def count_tokens(text: str) -> int:
-    """Tokens of a text by cl100k, which stands for the tokenizers that cannot be had here."""
+    """Return the number of a text's tokens by cl100k, an estimate for models with other tokenizers."""
     return len(_encoding().encode_ordinary(text))
 
 
 def cut_to(text: str, tokens: int) -> str:
-    """The text cut at a word, with an ellipsis, so that it has at most so many tokens."""
+    """Cut a text of more than `tokens` tokens at a word and add " …", to at most `tokens` (3 or more)."""
     encoding = _encoding()
     cut = encoding.decode(encoding.encode_ordinary(text)[: max(1, tokens - 2)])
     whole = cut.rstrip("\ufffd")

@@ -1,1 +1,1 @@
-"""Steps: the record of what a run did, and who reads it: events, stored turns, spans, Phoenix."""
+"""Steps: the record of a run, its events, the tokens that it used, and its export to Phoenix."""

@@ -1,4 +1,4 @@
-"""The events of a run, which pages, the command line, the API and the evaluation watch; and its trace."""
+"""The events of a run, for pages, the command line, the API and the evaluation; and its trace of steps."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from pipeline.answer import Answer, Citation, Retrieval, Support
 
 Outcome = TypeVar("Outcome")
-KEPT_RANKS = 30  # with all ranks an answer had 100 kB; `pipeline/finding/why.py` searches again for them
+KEPT_RANKS = 30  # per list: all ranks took 100 kB an answer; `pipeline/finding/why.py` searches again for all
 
 
 @dataclass(frozen=True, slots=True)
 class StepStarted:
-    """A step has begun; `text` is what the page shows meanwhile ("Searching 4,210 sentences")."""
+    """A step has begun; the page shows `text` while it runs ("Searching 4,210 sentences")."""
 
     name: str
     text: str
@@ -55,16 +55,16 @@ class TokenArrived:
 
 @dataclass(frozen=True, slots=True)
 class ThoughtArrived:
-    """The next piece of the model's thoughts: no part of the answer, of its citations or of its checks."""
+    """The next piece of the model's thoughts, which are not part of the answer and are not verified."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class SentencesCited:
-    """The answer so far: `text` is final, with its citations, `pending` the raw text of the next sentence.
+    """The answer so far: `text` is final and has its citations; `pending` is unverified text after it.
 
-    Citations are numbered in order of appearance, and never change once they are here.
+    Citations are numbered in order of appearance, and do not change in later events.
     """
 
     text: str
@@ -75,16 +75,16 @@ class SentencesCited:
 
 @dataclass(frozen=True, slots=True)
 class AnswerFinished:
-    """The whole answer, with verified citations: the last event of a run that went well."""
+    """The complete answer with verified citations: the last event of a run that succeeded."""
 
     answer: Answer
 
 
 @dataclass(frozen=True, slots=True)
 class RunFailed:
-    """The run failed: the last event of a run that did not go well.
+    """The last event of a run that failed.
 
-    `partial` is the text that had arrived, `answer` the turn as it was stored, or would have been.
+    `partial` is the text received before the error, `answer` the turn, even if it could not be stored.
     """
 
     error: AthenaError
@@ -104,16 +104,16 @@ ChatEvent = (
 )
 
 Emit: TypeAlias = Callable[[ChatEvent], None]
-"""Takes the events of a run as they happen."""
+"""A function that is called with each event of a run as it happens."""
 
 
 def streamed(
     work: Callable[[Emit], Outcome], *, stop: threading.Event | None = None
 ) -> Generator[ChatEvent, None, Outcome]:
-    """Yield the events that `work` emits while a thread does it; return its outcome, or raise its exception.
+    """Run `work` in a thread and yield the events that it emits; return its result or raise its exception.
 
-    The thread has a copy of the caller's context variables. Closing the generator early, or interrupting it,
-    sets `stop` and waits for the thread to end.
+    The thread has a copy of the caller's context variables. Closing or interrupting the generator early sets
+    `stop` and waits for the thread to end.
     """
     events: SimpleQueue[ChatEvent | None] = SimpleQueue()
     with ThreadPoolExecutor(max_workers=1) as pool:
@@ -130,10 +130,10 @@ def streamed(
 
 
 class Trace:
-    """The steps of one run, in order.
+    """The steps of one run, in the order in which they ended.
 
-    A search keeps the first `ranks` of each ranking, None = all. One reading of the wall clock anchors all
-    start times, so that setting the clock during a run moves no step.
+    A search keeps the first `ranks` of each ranking (None: all). All start times are based on one reading of
+    the wall clock, so that setting the clock during a run does not move a step.
     """
 
     def __init__(self, emit: Emit | None = None, ranks: int | None = KEPT_RANKS) -> None:
@@ -150,7 +150,7 @@ class Trace:
 
     @contextmanager
     def step(self, name: str, /, **data: Any) -> Iterator[Step]:
-        """Run the block as a step that starts with `data`; where it raises, the step has failed."""
+        """Record the block as a step that starts with `data`; if it raises, mark the step as failed."""
         step, started = Step(name, data=data), time.perf_counter()
         step.started_at = self.started_at + started - self._started
         self._emit(StepStarted(name, LABELS[name].format_map(data)))

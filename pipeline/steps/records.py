@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 STOPPED = "stopped"  # why a step is skipped once the user has stopped the answer
-LINE = 80  # characters of a tool's arguments that a line shows
+LINE = 80  # most characters of a tool's arguments in `call_line`
 
 StepStatus = Literal["ok", "skipped", "failed"]
 MemoryVerdict = Literal["remembered", "closest", "not remembered"]
 ToolKind = Literal["documents", "memory", "tool"]
-"""What a tool returns: passages, which are evidence; memories; or something that only the tool knows."""
+"""The result of a tool: passages, which can be cited; memories; or, for "tool", any other result."""
 
 LABELS: Mapping[str, str] = {
     "tool": "Calling {tool}",
@@ -33,14 +33,14 @@ LABELS: Mapping[str, str] = {
     "verify": "Checking the citations",
     "remember": "Keeping what to remember",
 }
-"""The text shown while a step runs, by the step's name; filled in with the data it starts with."""
+"""The text shown while a step runs, by its name; the step's first data fill the placeholders."""
 
 
 @dataclass(slots=True)
 class Step:
-    """One step: while it runs, its block fills `data`; then it is stored, shown and exported.
+    """One step of a run: its block fills `data`; when it has ended, it is stored, shown and exported.
 
-    The `data` of a finished step has plain strings, numbers, lists and dicts only: it reads back equal.
+    The `data` of a finished step are JSON values only, so that they are the same when read back.
     """
 
     name: str
@@ -55,28 +55,28 @@ class Step:
         self.status, self.detail = "skipped", why
 
     def fail(self, why: str) -> None:
-        """Mark the step as failed although the run goes on."""
+        """Mark the step as failed; the run itself may go on."""
         self.status, self.detail = "failed", why
 
     def is_on(self, switch: bool) -> bool:
-        """Return `switch`; mark the step as skipped where it is False."""
+        """Return `switch`; if it is False, mark the step as skipped."""
         if not switch:
             self.skip("switched off")
         return switch
 
 
 def last_step(steps: Iterable[Step], name: str) -> Step | None:
-    """Return the last step of that name, or None."""
+    """Return the last step with this name, or None."""
     return next((step for step in reversed([*steps]) if step.name == name), None)
 
 
 def data_of(steps: Iterable[Step], name: str) -> Mapping[str, Any]:
-    """Return the data of the last step of that name, or {}."""
+    """Return the data of the last step with this name, or {}."""
     step = last_step(steps, name)
     return step.data if step else {}
 
 
 def call_line(step: Step) -> str:
-    """Return one line of plain text about a "tool" step: the call, and its result or why it failed."""
+    """Return a "tool" step as one line of plain text: the call, then its result or the reason it failed."""
     given = " ".join(" · ".join(map(str, step.data["arguments"].values())).split())
     return f"{step.data['tool']} “{given:.{LINE}}”: {step.data.get('found') or step.detail or step.status}"

@@ -10,12 +10,12 @@ from pipeline.answer import Usage
 from pipeline.options import PriceOptions
 
 account: ContextVar[list[Usage] | None] = ContextVar("account", default=None)
-"""Where `ChatStream` adds each request of this context; None: nowhere."""
+"""The list to which `ChatStream` adds the usage of each request; None: usage is not collected."""
 
 
 @contextmanager
 def spending() -> Iterator[list[Usage]]:
-    """Collect the requests to models that the block makes, also in threads that copy its context."""
+    """Yield a list that collects the usage of each model request in this context, or in copies of it."""
     spent = list[Usage]()
     before = account.set(spent)
     try:
@@ -25,7 +25,7 @@ def spending() -> Iterator[list[Usage]]:
 
 
 def usage_of(spent: Sequence[Usage], prices: PriceOptions, *, before: Usage | None = None) -> Usage | None:
-    """Return the sum of all requests and of `before`, with their cost; None where no model was asked."""
+    """Return the sum of `spent` and `before` with its cost; without requests, `before` as it is."""
     if not spent:
         return before
     every = [*spent, *([before] if before else [])]

@@ -1,4 +1,4 @@
-"""Finished turns, exported as OpenTelemetry spans with OpenInference's attributes, for example to Phoenix."""
+"""Export of finished turns as OpenTelemetry spans with OpenInference's attributes, for example to Phoenix."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from pipeline.redaction import redacted, without_password
 from pipeline.steps.records import Step
 
 PATH = "/v1/traces"
-NS = 1_000_000_000  # nanoseconds of a second
-LIMIT = 20_000  # characters of one attribute
-TIMEOUT_S = 3.0  # of one export: the longest that a dead server delays the end of a process
+NS = 1_000_000_000  # nanoseconds per second
+LIMIT = 20_000  # most characters of one attribute
+TIMEOUT_S = 3.0  # of one export; a server that does not answer delays the process's end by at most this
 KINDS = {
     **dict.fromkeys(("condense", "generate"), Kind.LLM),
     **dict.fromkeys(("recall", "search", "select"), Kind.RETRIEVER),
@@ -37,15 +37,15 @@ Attributes = dict[str, str | int | float]
 
 
 class TurnTracer:
-    """Exports finished turns to a server of OpenTelemetry's protocol, in the background.
+    """Exports finished turns in the background to a server that accepts OpenTelemetry's OTLP over HTTP.
 
-    OpenTelemetry's own variables set headers, certificates and compression, and it logs what is not taken.
-    Raises `ConfigurationError` for a URL that is not a web server's.
+    OpenTelemetry's environment variables set headers, certificates and compression; it logs failed exports.
+    Raises `ConfigurationError` if `url` is not an http or https URL.
     """
 
     def __init__(self, url: str) -> None:
         if not re.fullmatch(r"https?://[^\s/]+\S*", url):
-            problem = f"ATHENA_PHOENIX_URL cannot be '{without_password(url)}': no address of a web server."
+            problem = f"ATHENA_PHOENIX_URL cannot be '{without_password(url)}': it is no http or https URL."
             raise ConfigurationError(problem, "Write it like http://127.0.0.1:6006, or leave it empty.")
         address = url.rstrip("/").removesuffix(PATH)
         names = {"service.name": "athena", ResourceAttributes.PROJECT_NAME: "athena"}
@@ -54,7 +54,7 @@ class TurnTracer:
         self._provider.add_span_processor(BatchSpanProcessor(exporter, schedule_delay_millis=1000))
 
     def record(self, answer: Answer, _: Sequence[Passage]) -> None:
-        """Queue a span for a turn that has just ended, and below it one for each of its steps."""
+        """Queue a span for a turn that has just ended, with a child span for each of its steps."""
         tracer, start = self._provider.get_tracer("athena"), time.time() - answer.seconds
         root = tracer.start_span("chat", Context(), start_time=round(start * NS), attributes=_of_turn(answer))
         below = set_span_in_context(root, Context())
@@ -65,7 +65,7 @@ class TurnTracer:
         _end(root, answer.status, " ".join(answer.notices[-1:]), at=start + answer.seconds)
 
     def close(self) -> None:
-        """Export what is queued, for about `TIMEOUT_S` at most, and stop."""
+        """Export the queued spans, for about `TIMEOUT_S` at most, and stop."""
         self._provider.shutdown()
 
 
@@ -98,5 +98,5 @@ def _of_step(step: Step) -> Attributes:
 
 
 def _cut(text: str) -> str:
-    """Return the text without secrets, at most `LIMIT` characters of it."""
+    """Return the first `LIMIT` characters of the text, with secrets redacted."""
     return redacted(text).encode("utf-8", "replace").decode()[:LIMIT]

@@ -1,1 +1,1 @@
-"""Where sections and sentences are kept: two protocols, and the backends that fulfil them."""
+"""Stores of documents, conversations and memories: their protocols, and the two backends."""

@@ -45,13 +45,13 @@ Ranking = tuple[Hit, ...]  # best first
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """How an index was made; every field must match the program before it is searched."""
+    """How an index was made; it can be searched only if every field matches the program's manifest."""
 
     format: int
     embedding_model: str
     dimensions: int
     splitter: str
-    fingerprint: str = ""  # of the model's file; "" where it is not known
+    fingerprint: str = ""  # of the model's file; "" if it is not known
     recipe: int = 0  # `pipeline.analysis.EMBEDDING_RECIPE`
 
 
@@ -72,7 +72,7 @@ class DocumentInfo:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """How much an index has; `languages` counts documents by ISO 639-1 code, the most frequent first.
+    """Counts of an index; `languages` counts documents by ISO 639-1 code, the most frequent first.
 
     `manifest` is None while the index has no document.
     """
@@ -84,7 +84,7 @@ class Statistics:
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """One indexed document with its whole text, which all offsets count in, and its sections in order."""
+    """One indexed document with its sections, in order, and its whole text, to which all offsets refer."""
 
     info: DocumentInfo
     text: str
@@ -95,8 +95,8 @@ class StoredDocument:
 class NewDocument:
     """One document to be written: its nodes and a vector for every node, by node id.
 
-    `root` is the folder that it was read from (absolute) or "upload": an ingest of a folder deletes what
-    vanished from that folder only. A section's hash is in `metadata["hash"]`; sentences name their section.
+    `root` is the absolute path of the folder that it was read from, or "upload": an ingest of a folder only
+    deletes documents of that root. A section has a `metadata["hash"]`; a sentence has its section's id.
     """
 
     id: str
@@ -111,17 +111,17 @@ class NewDocument:
 
     @property
     def info(self) -> DocumentInfo:
-        """It without its text, as indexed now."""
+        """The document without its text; `indexed_at` is the current time."""
         counts = len(self.sections), len(self.sentences), len(self.text)
         return DocumentInfo(self.id, self.source, self.root, self.title, self.hash, *counts, time.time())
 
     @property
     def language(self) -> str:
-        """The ISO 639-1 code of its language."""
+        """The ISO 639-1 code of the first section's language; "en" without sections."""
         return str(self.sections[0].metadata.get("language", "en")) if self.sections else "en"
 
     def sentences_by_section(self) -> dict[str, list[Node]]:
-        """The sentences of every section, in order."""
+        """Return the sentences of every section, in order, by section id."""
         by_section: dict[str, list[Node]] = {section.node_id: [] for section in self.sections}
         for sentence in self.sentences:
             by_section[sentence.section_id].append(sentence)
@@ -138,17 +138,17 @@ class SearchRequest:
     text: str | None
     vector: Vector | None
     top_k: int
-    paths: Globs | None = None  # over sources; None for all
+    paths: Globs | None = None  # of the sources to search; None for all
     languages: tuple[str, ...] = ("en",)  # of the index: the text is analysed in each of them
 
     @property
     def terms(self) -> list[str]:
-        """The terms to search for: those of the text in each language, and one for the text as a title."""
+        """The terms of the text in each language, and one for the text as a title; [] without a text."""
         return analyse_query(self.text, self.languages) if self.text else []
 
     @property
     def limits(self) -> dict[Level, int]:
-        """The length of the lists of each level: a section has several sentences."""
+        """The most hits of a list, by level: twice as many sentences, as a section has several."""
         return {"section": self.top_k, "sentence": 2 * self.top_k}
 
 
@@ -166,7 +166,7 @@ class Writing(Protocol):
     """Changes documents."""
 
     def replace(self, *documents: NewDocument) -> None:
-        """Replace documents. If the process is killed, each of them is whole, in its old or new version."""
+        """Add or replace documents; if the process is killed, each is complete, in its old or new version."""
 
     def delete(self, source: str) -> None:
         """Delete a document with its nodes; raises `UnknownDocument`."""
@@ -176,31 +176,31 @@ class DocumentStore(Protocol):
     """Reads, searches and writes the documents of one store."""
 
     def documents(self) -> list[DocumentInfo]:
-        """All indexed documents, by source."""
+        """Return all indexed documents, sorted by source."""
 
     def document(self, source: str) -> StoredDocument:
-        """One document whole; raises `UnknownDocument`."""
+        """Return one document with its text and sections; raises `UnknownDocument`."""
 
     def get_many(self, node_ids: Collection[str]) -> dict[str, StoredNode]:
-        """Sections and sentences by id, in the order of the ids; one that is not stored is missing."""
+        """Return sections and sentences by id, in the order of the ids; those not stored are missing."""
 
     def statistics(self) -> Statistics:
-        """How much is indexed, and what it was made with; cheap, because each search asks."""
+        """Return the counts of the index and its manifest; fast, because each search calls it."""
 
     def search(self, request: SearchRequest) -> SearchResponse:
         """Search both levels by BM25 and by vector; raises `ManifestMismatch`."""
 
     def vectors(self, node_ids: Collection[str]) -> dict[str, Vector]:
-        """The vectors of sections and sentences by id, in one call."""
+        """Return the vectors of sections and sentences by id; ids that are not stored are missing."""
 
     def lacking(self, terms: Collection[str]) -> frozenset[str]:
-        """The analysed terms that no section has; fast, because each search asks.
+        """Return the terms, of these analysed ones, that no section has; fast, because each search calls it.
 
-        A term of a document that was deleted just now may still count as there.
+        A term that only a just deleted document had may be missing in the result.
         """
 
     def vocabulary(self, initial: str) -> Set[str]:
-        """The words of the sections that begin with a letter, in lower case.
+        """Return the words of all sections, in lower case, that begin with the letter `initial`.
 
         Words of deleted documents may still be among them.
         """
@@ -208,8 +208,8 @@ class DocumentStore(Protocol):
     def writing(self, manifest: Manifest, *, rebuild: bool = False) -> AbstractContextManager[Writing]:
         """Change documents in the block; raises `ManifestMismatch`.
 
-        A rebuild first deletes all nodes and vectors, and keeps the documents' texts: their `indexed_at` is
-        0, and no search finds them, until each is written again, also by a later ingest.
+        A rebuild first deletes all nodes and vectors, but keeps the documents' texts. Until this or a later
+        ingest writes a document again, its `indexed_at` is 0, and no search finds it.
         """
 
     def close(self) -> None:
@@ -217,7 +217,7 @@ class DocumentStore(Protocol):
 
 
 class Store(DocumentStore, Protocol):
-    """Everything that one store keeps; conversations, memories and API keys are made of `rows`."""
+    """Everything that one store keeps; conversations, memories and API keys are stored as `rows`."""
 
     conversations: Conversations
     memories: Memories
@@ -225,7 +225,7 @@ class Store(DocumentStore, Protocol):
 
 
 def sentences_by_section(store: DocumentStore, section_ids: Collection[str]) -> dict[str, list[StoredNode]]:
-    """All sentences of some sections, in reading order; a section that is not stored is missing."""
+    """Return all sentences of sections, in reading order, by section id; unknown sections are missing."""
     sections = store.get_many(section_ids)
     found = store.get_many([id_ for section in sections.values() for id_ in section.sentence_ids])
     return {
@@ -234,7 +234,7 @@ def sentences_by_section(store: DocumentStore, section_ids: Collection[str]) -> 
     }
 
 
-# -- metadata as it is stored: a sentence's lacks its section's, as long headings would be repeated ---------
+# -- stored metadata: a sentence's lacks what its section's has, so that long headings are not repeated -----
 
 
 def own_metadata(metadata: Mapping[str, Any], above: Mapping[str, Any]) -> str:
@@ -244,19 +244,19 @@ def own_metadata(metadata: Mapping[str, Any], above: Mapping[str, Any]) -> str:
 
 
 def whole_metadata(own: str, above: Mapping[str, Any]) -> dict[str, Any]:
-    """The metadata of a node, from its own and that of its section."""
+    """Return the metadata of a node from the JSON of `own_metadata` and its section's metadata."""
     return {key: value for key, value in {**above, **json.loads(own)}.items() if value is not None}
 
 
 # -- what an index was made with ------------------------------------------------------------------------
 
 FORMAT = 10
-"""Rises when the same files would make other documents or ids; the recipe of embedding has a number of its
-own, `pipeline.analysis.EMBEDDING_RECIPE`."""
+"""Increase it if the same files would make other documents or ids. For changes of the embedding, increase
+`pipeline.analysis.EMBEDDING_RECIPE` instead."""
 
 
 def check_manifest(stored: Manifest, wanted: Manifest) -> None:
-    """Raise `ManifestMismatch` where an index that has documents was not made with `wanted`."""
+    """Raise `ManifestMismatch` if the manifest of an index is not the `wanted` one."""
     if stored.embedding_model != wanted.embedding_model:
         raise ManifestMismatch(
             f"The index was made with {stored.embedding_model}, and now {wanted.embedding_model} is chosen.",
@@ -270,9 +270,9 @@ def check_manifest(stored: Manifest, wanted: Manifest) -> None:
 
 
 def is_outdated(stored: Manifest | None, wanted: Manifest) -> bool:
-    """True where an index differs from one made now, but has the chosen embedding model.
+    """Return whether an index was made differently than now, but with the chosen embedding model.
 
-    The next ingest makes an outdated index anew. Another model may be a mistake: only on request.
+    The next ingest rebuilds an outdated index. Another model may be a mistake: only `rebuild` accepts it.
     """
     return stored is not None and stored != wanted and stored.embedding_model == wanted.embedding_model
 
@@ -281,5 +281,5 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def words_of(texts: Iterable[str]) -> set[str]:
-    """The words without digits, in lower case; half a second for 10 MB of text."""
+    """Return the words without digits, in lower case; 10 MB of text take half a second."""
     return {word for text in texts for word in _WORD.findall(text.lower()) if word.isalpha()}

@@ -1,4 +1,4 @@
-"""Conversations: their records, and how they are kept as rows, in each store alike."""
+"""Conversations: their records, and how every store keeps them as rows."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from pipeline.stores.turns import RecallableTurn, Turn, TurnUsage, title_of, tur
 from pipeline.words import well_formed
 
 LEAST_INTERVAL_S = 1e-6
-"""Between the rows of two turns; a clock that is set back must not change their order."""
+"""The least time between two turns' rows, so that a clock that is set back does not change their order."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationInfo:
     """One conversation without its turns; times in seconds since the epoch.
 
-    `scope` has the globs of the documents to search, none for all.
+    `scope` has the globs of the documents to search; () for all documents.
     """
 
     id: str
@@ -41,7 +41,7 @@ _INFO = TypeAdapter(ConversationInfo)
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """One conversation whole, its turns in order."""
+    """One conversation with its turns, in order."""
 
     info: ConversationInfo
     turns: tuple[Turn, ...]
@@ -60,9 +60,9 @@ class Conversations:
     def list(
         self, *, user: str | None = None, limit: int | None = None, words: str = ""
     ) -> list[ConversationInfo]:
-        """The conversations of one user, or of all, the last used first.
+        """Return the conversations of one user (None: of all users), the last used first.
 
-        Each of the `words` must stand in the title, a question or an answer, in any case.
+        Each of the `words` must occur in the title, a question or an answer, in upper or lower case.
         """
         ids: set[str] | None = None
         for word in words.casefold().split():
@@ -73,50 +73,50 @@ class Conversations:
         return [_info_of(row) for row in rows]
 
     def get(self, conversation_id: str) -> Conversation:
-        """One conversation whole; raises `UnknownConversation`."""
+        """Return one conversation with its turns; raises `UnknownConversation`."""
         info = _info(self._rows, conversation_id)
         return Conversation(info, tuple(_turns(self._rows, conversation_id)))
 
     def turn(self, turn_id: str) -> Turn:
-        """One turn; raises `UnknownConversation`."""
+        """Return one turn; raises `UnknownConversation`."""
         row = find(self._rows, "turn", turn_id)
         if row is None:
             raise unknown("answer", turn_id)
         return turn_of(row)
 
     def turns(self, user: str, *, conversations: Collection[str] | None = None) -> Sequence[RecallableTurn]:
-        """The turns of a user, of some conversations or of all, in the order in which they were begun."""
+        """Return the turns of a user in these conversations (None: in all), oldest first."""
         rows = self._rows.select("turn", user=user, groups=conversations)
         return [RecallableTurn.of(row) for row in reversed(rows)]
 
     def usage(self) -> Sequence[TurnUsage]:
-        """What all stored turns used, in the order in which they were begun; one query."""
+        """Return the usage of all stored turns, oldest first; one query."""
         return [TurnUsage.of(row) for row in reversed(self._rows.select("turn"))]
 
     def revisions(self, user: str) -> Mapping[str, int]:
-        """Numbers that rise with every change of a user's conversations or their turns, by conversation.
+        """Return a number for each of a user's conversations; it rises with every change of it or its turns.
 
-        Read the revision before the turns: the turns are then never older than it.
+        Read the revisions before the turns, so that the turns are never older than their revision.
         """
         return {row.id: row.version for row in self._rows.select("conversation", user=user)}
 
     # -- conversations ----------------------------------------------------------------------------------
 
     def create(self, title: str = "", *, user: str = DEFAULT_USER, scope: Sequence[str] = ()) -> Conversation:
-        """A new, empty conversation; without a title it gets one from its first question."""
+        """Store and return a new, empty conversation; its first question replaces an empty title."""
         now = self.clock()
         info = ConversationInfo(str(uuid.uuid4()), title, now, now, user, tuple(scope))
         self.save(info)
         return Conversation(info, ())
 
     def save(self, info: ConversationInfo) -> None:
-        """Write a conversation's own fields; its turns stay."""
+        """Write a conversation's own fields; its turns stay as they are."""
         update(self._rows, "conversation", info.id, lambda _: _row_of(info))
 
     def restore(self, conversation: Conversation) -> None:
-        """Write a conversation whole, with its ids and times, in the place of one with the same id.
+        """Write a conversation with its turns, ids and times, replacing a stored one with the same id.
 
-        Its time of use comes last: where it is older, the copy was interrupted.
+        `updated_at` is written last: if a copy's is older than the original's, the copy was interrupted.
         """
         info = conversation.info
         with suppress(UnknownConversation):
@@ -131,7 +131,7 @@ class Conversations:
         _change(self._rows, conversation_id, lambda info: replace(info, title=title.strip()))
 
     def set_scope(self, conversation_id: str, scope: Sequence[str]) -> None:
-        """Search only the documents that these globs match from now on; raises `UnknownConversation`."""
+        """Set the globs of the documents that the conversation searches; raises `UnknownConversation`."""
         _change(self._rows, conversation_id, lambda info: replace(info, scope=tuple(scope)))
 
     def delete(self, conversation_id: str) -> None:
@@ -145,11 +145,11 @@ class Conversations:
     def save_turn(self, conversation_id: str, answer: Answer, *, instead_of: str = "") -> str:
         """Store an answer as a turn, and return the turn's id.
 
-        An answer with the id of a stored turn replaces that turn's answer. `instead_of` names a turn of the
-        conversation: an answer to the same question becomes that turn's, which keeps the former one among its
-        versions; another question deletes that turn and all after it. A new turn sets the conversation's time
-        of use, and its title where it has none. Raises `UnknownConversation`; a conversation that is deleted
-        meanwhile takes the turn along.
+        An answer with the id of a stored turn replaces that turn's answer. `instead_of` is the id of a turn
+        of the conversation: an answer to the same question replaces that turn's answer, which becomes one of
+        its versions; for another question, that turn and all after it are deleted. A new turn sets the
+        conversation's `updated_at`, and its title if it has none. Raises `UnknownConversation`; if the
+        conversation is deleted meanwhile, the turn is deleted, too.
         """
         turn_id = answer.turn_id or str(uuid.uuid4())
         if instead_of:
@@ -177,7 +177,7 @@ class Conversations:
         return turn_id
 
     def change_turn(self, turn_id: str, change: Callable[[Turn], Turn]) -> None:
-        """Store what `change` makes of a turn, again where another process writes the same turn.
+        """Replace a turn by `change(turn)`; called again if another process writes the turn meanwhile.
 
         Raises `UnknownConversation`.
         """
@@ -191,14 +191,16 @@ class Conversations:
             _note(rows, update(rows, "turn", turn_id, changed), lambda info: info)
 
     def choose(self, turn_id: str, version: int) -> None:
-        """Show another of a turn's versions, by its place among them; raises `UnknownConversation`.
+        """Show another of a turn's versions, by its index in `versions`; raises `UnknownConversation`.
 
-        The circle of answers keeps its order.
+        The answers keep their circular order: `versions` then begins with the answer after the shown one. A
+        rating is removed: it was of the other answer.
         """
 
         def chosen(turn: Turn) -> Turn:
             circle = (*turn.versions, turn.answer)
-            return replace(turn, answer=circle[version], versions=(*circle[version + 1 :], *circle[:version]))
+            others = (*circle[version + 1 :], *circle[:version])
+            return replace(turn, answer=circle[version], versions=others, feedback=None)
 
         self.change_turn(turn_id, chosen)
 
@@ -207,7 +209,7 @@ class Conversations:
         self.change_turn(turn_id, lambda turn: replace(turn, feedback=value))
 
     def keep_embeddings(self, turns: Sequence[RecallableTurn]) -> None:
-        """Store the embeddings of turns whose recalled texts are still these; no revision rises."""
+        """Store the embeddings of those turns whose recalled texts have not changed; no revision rises."""
         for made in turns:
             row = find(self._rows, "turn", made.id)
             if row is not None:
@@ -230,8 +232,8 @@ class Conversations:
 def delete_conversation(rows: Rows, conversation_id: str) -> None:
     """Delete a conversation with its turns.
 
-    Turns go before and after their conversation: a process that writes one meanwhile finds the conversation
-    gone, and deletes that turn.
+    Both are deleted twice: a turn that another process writes meanwhile is deleted the second time, or by
+    that process when it finds the conversation gone.
     """
     for _ in range(2):
         rows.put("turn", removed=[row.id for row in rows.select("turn", groups=[conversation_id])])
@@ -239,9 +241,9 @@ def delete_conversation(rows: Rows, conversation_id: str) -> None:
 
 
 def delete_turns(rows: Rows, conversation_id: str, turn_ids: Collection[str], *, title: str = "") -> bool:
-    """Delete turns of a conversation, and tell whether any is left; raises `UnknownConversation`.
+    """Delete turns of a conversation, and return whether any are left; raises `UnknownConversation`.
 
-    Without its first turn a conversation gets its title from the first question that is left, else `title`.
+    If the first turn is deleted, the first question that is left becomes the title; if none is left, `title`.
     """
     turns = _turns(rows, conversation_id)
     left = [turn for turn in turns if turn.id not in turn_ids]
@@ -261,7 +263,7 @@ def not_of(user: str, info: ConversationInfo) -> UnknownConversation:
 
 
 def _note(rows: Rows, turn: Row, change: Callable[[ConversationInfo], ConversationInfo]) -> None:
-    """Change the conversation of a written turn, or delete the turn where its conversation is gone."""
+    """Change the conversation of a turn; if it is gone, delete the turn and raise `UnknownConversation`."""
     try:
         _change(rows, turn.group, change)
     except UnknownConversation:
@@ -270,7 +272,7 @@ def _note(rows: Rows, turn: Row, change: Callable[[ConversationInfo], Conversati
 
 
 def _change(rows: Rows, conversation_id: str, change: Callable[[ConversationInfo], ConversationInfo]) -> None:
-    """Change a conversation's own fields and raise its revision; raises `UnknownConversation`."""
+    """Change a conversation's own fields and increase its revision; raises `UnknownConversation`."""
 
     def changed(row: Row | None) -> Row:
         if row is None:

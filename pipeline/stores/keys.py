@@ -1,4 +1,4 @@
-"""API keys: whose they are and what they may do. The secret itself is stored nowhere."""
+"""API keys: their users and their rights. The secret itself is not stored."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pipeline.stores.rows import Row, Rows, find
 
 PREFIX = "athena_"
 RIGHTS = ("read", "remember", "write")
-"""Search and ask; keep conversations and memories; change the documents."""
+"""In this order: search and ask; keep conversations and memories; change the documents."""
 DAY_S = 86_400.0
 SECRET_BYTES = 24
 
@@ -25,8 +25,8 @@ SECRET_BYTES = 24
 class Key:
     """One user's key; times in seconds since the epoch, None never expires.
 
-    `hash` is the SHA-256 of what its owner sends. One round is enough: 192 random bits cannot be guessed,
-    however fast one guesses.
+    `hash` is the SHA-256 of the secret that its owner sends. One round is enough: 192 random bits cannot be
+    guessed, however fast the attempts.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Keys:
     ) -> tuple[Key, str]:
         """Store a new key; return it with its secret, which cannot be read again.
 
-        Raises `ConfigurationError` for an unknown right, or where a key of that name is stored.
+        Raises `ConfigurationError` for an unknown right, or if there is a key with that name.
         """
         if unknown := sorted(set(rights) - set(RIGHTS)):
             raise ConfigurationError(
@@ -77,12 +77,12 @@ class Keys:
         return [_KEY.validate_json(row.head) for row in reversed(self._rows.select("api_key"))]
 
     def find(self, sent: str) -> Key | None:
-        """The key that was sent; None where it is not stored, or has expired."""
+        """Return the key with the secret that was sent; None if there is none, or if it has expired."""
         valid = (key for key in self.list() if key.expires_at is None or key.expires_at > time.time())
         return next((key for key in valid if key.hash == _hash(sent)), None)
 
     def revoke(self, name: str) -> bool:
-        """Delete the key of a name; False where there is none."""
+        """Delete the key with this name; return False if there is none."""
         row = find(self._rows, "api_key", name)
         self._rows.put("api_key", removed=[name])
         return row is not None

@@ -1,7 +1,7 @@
-"""What the memory keeps about each user, as rows, in each store alike.
+"""Memories: the records that the memory has of each user, and how every store keeps them as rows.
 
-Nothing is decided here: `memory/` loads all rows of a user, searches them, and names those to write and to
-remove.
+Nothing is decided here: `memory/` loads all rows of a user, searches them, and decides which to write and
+which to remove.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ Origin = Literal["user", "assistant", "document", "system"]
 Text = Annotated[str, Field(min_length=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Number = Annotated[int, Field(ge=0, le=2**63 - 1)]
-"""What stores keep as a whole number; what is read of a file or of a store is checked against these."""
+"""A whole number that every store can keep. These types check records that are read from files and stores."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemorySource:
-    """Where a memory comes from: a span of a turn, of a document, or another memory; one of the three ids.
+    """Where a memory comes from: a span of a turn, a span of a document, or another memory; one id is set.
 
-    None of them once the turn's conversation was deleted: the memory stays, and its quote with it.
+    No id is set once the turn's conversation was deleted; the memory and its quote stay.
     """
 
     turn_id: str = ""
@@ -45,7 +45,7 @@ class MemorySource:
     part: Literal["question", "answer"] = "question"  # of a turn
     start: Number = 0  # code points in that part, or in the document's text
     end: Number = 0
-    quote: str = ""  # the words of that span; goes with the memory when it is forgotten
+    quote: str = ""  # the text of that span; deleted when the memory is forgotten
     file_hash: str = ""  # of the document, as it was read
 
 
@@ -54,7 +54,7 @@ class Memory:
     """One remembered statement; times in seconds since the epoch.
 
     A live memory has no `ended_at`. `embedding` is a float32 vector of unit length as bytes, made by the
-    model that `embedded_by` names; b"" where the text is not embedded yet.
+    model that `embedded_by` names; b"" if the text is not embedded yet.
     """
 
     id: Text
@@ -82,13 +82,13 @@ class Memory:
 
     @property
     def live(self) -> bool:
-        """Whether it still holds."""
+        """Whether the memory is still valid: it has not ended."""
         return self.ended_at is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entity:
-    """Somebody or something that is spoken of; `name` is unique for a user once it is normalised."""
+    """A person or thing that is mentioned; its `name`, once normalised, is unique for a user."""
 
     id: str
     user: str
@@ -111,7 +111,7 @@ class Spoken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mention(Spoken):
-    """An entity was spoken of: an entry of the memory stream."""
+    """A mention of one entity, an entry of the memory stream."""
 
     entity_id: str
 
@@ -140,7 +140,7 @@ class MemoryRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserMemories(MemoryRows):
-    """Everything of one user, at one `version`; oldest first."""
+    """All rows of one user at one `version`, oldest first."""
 
     user: str
     version: int
@@ -148,7 +148,7 @@ class UserMemories(MemoryRows):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryChanges(MemoryRows):
-    """One write: rows that are added or replaced by id, then what is removed."""
+    """One write: rows to add or to replace by id, and ids to remove; removals are done first."""
 
     removed: tuple[str, ...] = ()  # ids of rows of any kind
     rests_on: tuple[str, ...] = ()  # ids of the turns that the rows were read from
@@ -168,18 +168,18 @@ class MemoryChanges(MemoryRows):
 class Memories:
     """The rows of all users in one store; safe to use from several threads and processes.
 
-    An id names one row of a user, of any kind; another user may have a row of the same id.
+    An id is unique among a user's rows of all kinds; another user may have a row of the same id.
 
-    One more row a user has the version of all. A writer raises it from the version that it knows, and marks
-    it by a time (`at`): only one of several writers can. It then writes the rows, and removes the mark.
-    Readers and writers wait for a marked row; the mark of a killed writer is removed after `LONGEST_WRITE_S`.
+    One more row per user has the version of all the user's rows. A writer raises it from the version that it
+    knows, and marks the row by a time (`at`); only one of several writers can. It then writes the rows, and
+    removes the mark. All others wait until then; a killed writer's mark is removed after `LONGEST_WRITE_S`.
     """
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
     def users(self) -> list[str]:
-        """The users about whom something was ever written, sorted by name."""
+        """Return the users for whom memories were ever written, sorted by name."""
         return sorted(row.user for row in self._rows.select("memory_user"))
 
     def load(self, user: str, *, since: int = 0) -> UserMemories:
@@ -200,9 +200,9 @@ class Memories:
     def apply(self, user: str, changes: MemoryChanges, *, expected: int, erase: bool = False) -> int:
         """Write all changes or none, and return the user's new version.
 
-        Removed turns take along conversations that have no other turn. With `erase`, no file of the store has
-        a byte of what was removed afterwards. Removals come first, so that a crash on the servers keeps
-        nothing that was forgotten.
+        A conversation whose last turn is removed is deleted. With `erase`, no file of the embedded store has
+        a byte of what was removed afterwards. The servers have no transactions: removals come first, so that
+        a crash keeps nothing that was forgotten.
 
         Raises:
             MemoriesChanged: the user's version is not `expected`: load the rows and decide again.
@@ -231,7 +231,7 @@ KINDS: Mapping[str, type[Any]] = {
 
 
 def plain_object(row: MemoryRow) -> dict[str, Any]:
-    """A row by its fields, without a vector."""
+    """Return a row's fields by name, without the embedding."""
     found: dict[str, Any] = _adapter(_kind_of(row)).dump_python(row, exclude={"embedding"})
     return found
 
@@ -248,7 +248,7 @@ def _stored(user: str, row: MemoryRow) -> Row:
 
 
 def _user_memories(user: str, version: int, stored: Sequence[Row]) -> UserMemories:
-    """The rows of a user by kind, oldest first; unknown fields are ignored."""
+    """Return the rows of a user by kind, oldest first; unknown fields are ignored."""
     rows: dict[str, list[Any]] = {kind: [] for kind in KINDS}
     for one in reversed(stored):
         row = _adapter(one.group).validate_json(one.body)
@@ -260,7 +260,7 @@ def _user_memories(user: str, version: int, stored: Sequence[Row]) -> UserMemori
 
 
 def _version(rows: Rows, user: str) -> int:
-    """The version of a user's rows, once nobody writes them; 0 if none was ever written."""
+    """Wait until nobody writes a user's rows, and return their version; 0 if none was ever written."""
     seen, since = 0, 0.0
     while (row := find(rows, "memory_user", user)) is not None and row.at:
         if row.version != seen:
@@ -273,7 +273,7 @@ def _version(rows: Rows, user: str) -> int:
 
 
 def _change_turns(rows: Rows, user: str, changes: MemoryChanges) -> None:
-    """Delete turns, and conversations left empty; raise `TurnChanged` if a turn that they need is gone."""
+    """Delete turns, and conversations left empty; raise `TurnChanged` if a turn in `rests_on` is gone."""
     if len(rows.select("turn", ids=changes.rests_on, user=user)) < len(set(changes.rests_on)):
         raise TurnChanged("The message was deleted meanwhile: nothing of it is stored.", "Send it again.")
     removed = rows.select("turn", ids=changes.removed_turns, user=user)

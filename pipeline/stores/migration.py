@@ -1,6 +1,6 @@
 """Documents, conversations and memories copied from one store into another; nothing is embedded again.
 
-What the target has already is left alone, so that the next copy continues one that was interrupted.
+The target keeps what it has, except older copies of conversations; the next copy continues one that stopped.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from pipeline.stores.base import DocumentInfo, DocumentStore, NewDocument, sente
 from pipeline.stores.conversations import Conversations
 from pipeline.stores.memories import Memories, MemoryChanges
 
-Report = Callable[[str, int, int], None]  # what, done, total
+Report = Callable[[str, int, int], None]  # called with the kind of records, how many are done, and the total
 
 
 def copy_documents(source: DocumentStore, target: DocumentStore, *, report: Report) -> int:
-    """Copy the documents that the target lacks, and return how many.
+    """Copy the documents that the target lacks, and return their number.
 
-    Raises `StoreError` where there is nothing to copy, and `ManifestMismatch` where the target was made with
-    another embedding model, model file, recipe or splitter.
+    Raises `StoreError` if there is no index to copy or its rebuild was interrupted, and `ManifestMismatch` if
+    the target was made with another format, embedding model, model file, recipe or splitter.
     """
     manifest = source.statistics().manifest
     if manifest is None:
@@ -37,7 +37,7 @@ def copy_documents(source: DocumentStore, target: DocumentStore, *, report: Repo
 
 
 def copy_conversations(source: Conversations, target: Conversations, *, report: Report) -> int:
-    """Copy the conversations that the target lacks or used earlier, and return how many."""
+    """Copy the conversations that the target lacks or has only in an older state, and return their number."""
     used = {info.id: info.updated_at for info in target.list()}
     missing = [info for info in source.list() if used.get(info.id, -1.0) < info.updated_at]
     for done, info in enumerate(reversed(missing), start=1):
@@ -47,7 +47,7 @@ def copy_conversations(source: Conversations, target: Conversations, *, report: 
 
 
 def copy_memories(source: Memories, target: Memories, *, report: Report) -> int:
-    """Copy the memories of users about whom the target has none, and return how many users."""
+    """Copy the memories of users for whom the target never stored any, and return the number of users."""
     missing = [user for user in source.users() if not target.load(user).version]
     for done, user in enumerate(missing, start=1):
         known = source.load(user)
@@ -58,7 +58,7 @@ def copy_memories(source: Memories, target: Memories, *, report: Report) -> int:
 
 
 def whole(store: DocumentStore, info: DocumentInfo) -> NewDocument:
-    """A stored document as it goes into another store."""
+    """Return a stored document with its nodes and vectors, ready to be written to another store."""
     stored = store.document(info.source)
     ids = [section.node_id for section in stored.sections]
     sentences = [one for some in sentences_by_section(store, ids).values() for one in some]

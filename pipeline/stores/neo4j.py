@@ -28,11 +28,11 @@ USER = "neo4j"
 
 
 def export_graph(known: UserMemories, *, url: str, password: str = "") -> tuple[int, int]:
-    """Replace a user's graph in Neo4j; how many entities and relations were written.
+    """Replace a user's graph in Neo4j, and return how many entities and relations were written.
 
     An entity is a node `(:Entity {owner, id, name, type})`, a relation `-[:RELATES_TO {label, at, memory}]->`
-    with the text of its memory. Raises `StoreUnavailable` where Neo4j cannot be reached or refuses,
-    `ConfigurationError` where the package is not installed.
+    with the text of its memory. Raises `StoreUnavailable` if Neo4j cannot be reached or refuses the graph,
+    `ConfigurationError` if the package is not installed.
     """
     with extra_for("The graph in Neo4j", "neo4j"):
         from neo4j.exceptions import DriverError, Neo4jError
@@ -43,14 +43,14 @@ def export_graph(known: UserMemories, *, url: str, password: str = "") -> tuple[
                 store.structured_query(statement, param_map={"owner": known.user, "rows": rows})
     except (DriverError, Neo4jError, ValueError) as error:  # ValueError: a name that no server has
         raise StoreUnavailable(
-            f"Neo4j at '{url}' did not take the graph: {redacted(str(error))[:300]}",
+            f"Cannot write the graph to Neo4j at '{url}': {redacted(str(error))[:300]}",
             "Check that it runs, and give --url and ATHENA_NEO4J_PASSWORD.",
         ) from error
     return len(entities), len(relations)
 
 
 def _rows(known: UserMemories) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The properties of nodes and relationships; relations without both ends are left out."""
+    """Return the properties of nodes and relationships; relations that lack an entity are left out."""
     texts = {memory.id: memory.text for memory in known.memories}
     entities = [{"id": item.id, "name": item.name, "type": item.type} for item in known.entities]
     ids = {item.id for item in known.entities}
@@ -63,7 +63,7 @@ def _rows(known: UserMemories) -> tuple[list[dict[str, Any]], list[dict[str, Any
 
 
 def _open(url: str, password: str) -> Neo4jPropertyGraphStore:
-    """Connect, and return LlamaIndex's store; its asynchronous driver, which nobody uses, is closed."""
+    """Connect, and return LlamaIndex's store; its asynchronous driver is closed, because nothing uses it."""
     import neo4j
     from llama_index.graph_stores.neo4j import Neo4jPropertyGraphStore
 
@@ -71,6 +71,6 @@ def _open(url: str, password: str) -> Neo4jPropertyGraphStore:
         driver.verify_connectivity()
     # Schema and indexes need the APOC plugin.
     store = Neo4jPropertyGraphStore(USER, password, url, refresh_schema=False, create_indexes=False)
-    with ThreadPoolExecutor(1) as thread:  # this one may have a loop
+    with ThreadPoolExecutor(1) as thread:  # the current thread may run an event loop
         thread.submit(lambda: asyncio.run(store._async_driver.close())).result()
     return store

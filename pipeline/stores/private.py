@@ -1,4 +1,4 @@
-"""Private conversations: kept in this process, and nowhere else."""
+"""Private conversations: kept in the memory of this process, and nowhere else."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pipeline.stores.embedded.database import MemoryDatabase
 from pipeline.stores.embedded.rows import EmbeddedRows
 
 UNUSED_S = 24 * 60 * 60.0
-"""A private conversation without a new turn for so long is deleted: no event tells when a window closes."""
+"""A private conversation is deleted this long after its last turn: no event reports a closed window."""
 
 
 class PrivateConversations(Conversations):
@@ -23,7 +23,7 @@ class PrivateConversations(Conversations):
         return any(info.id == conversation_id for info in self.list())
 
     def save(self, info: ConversationInfo) -> None:
-        """Write a conversation's fields, and delete conversations unused for `UNUSED_S` seconds."""
+        """Write a conversation's own fields; delete all conversations unused for `UNUSED_S` seconds."""
         for old in self.list():
             if old.updated_at < self.clock() - UNUSED_S:
                 self.delete(old.id)

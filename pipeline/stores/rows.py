@@ -23,10 +23,10 @@ class Row:
 
     id: str
     user: str = ""
-    group: str = ""  # of a turn its conversation
-    at: float = 0.0  # the order of lists
+    group: str = ""  # of a turn, its conversation; of a memory's row, its kind
+    at: float = 0.0  # lists are ordered by it, highest first
     version: int = 1  # compared by `swap`; 1 or higher
-    text: str = ""  # searched for words, in lower case
+    text: str = ""  # in lower case; `Where.text` is searched in it
     head: str = ""  # JSON that lists need
     embedding: bytes = b""
     embedded_by: str = ""  # the embedding model
@@ -50,26 +50,26 @@ class Rows(Protocol):
     ) -> list[Row]:
         """Return the rows that fulfil all conditions, ordered by `at` and id, highest first.
 
-        Unless `whole` is given, `body` is "".
+        `body` is "" unless `whole` is true.
         """
 
     def swap(self, kind: Kind, row: Row, *, expected: int) -> bool:
-        """Write a row if the stored one has the version `expected`, or if none is stored and that is 0.
+        """Write a row if the stored one has the version `expected`, or if none is stored and `expected` is 0.
 
-        Return False, and write nothing, otherwise.
+        Return True if it was written; otherwise write nothing and return False.
         """
 
     def put(self, kind: Kind, rows: Sequence[Row] = (), *, removed: Collection[str] = ()) -> None:
         """Delete the rows with the ids `removed` and write others, replacing stored rows with the same ids.
 
-        Both go to the backend in one command, which runs to its end where this process is killed.
+        If this process is killed meanwhile, SQLite undoes both, and MongoDB completes the command with both.
         """
 
     def transaction(self, *, erase: bool = False) -> AbstractContextManager[Self]:
-        """Make all changes in the block or none, where the backend can; the block uses the returned rows.
+        """Make all changes in the block or none, if the backend can; use the returned rows in the block.
 
-        With `erase`, no file of the store has a byte of the deleted rows afterwards; raises
-        `ErasureIncomplete` where another process still reads such bytes.
+        With `erase`, no file of the embedded store has a byte of the deleted rows afterwards; raises
+        `ErasureIncomplete` if another process still reads such bytes. The server store ignores `erase`.
         """
 
 
@@ -90,8 +90,8 @@ def find(rows: Rows, kind: Kind, id_: str) -> Row | None:
 def update(rows: Rows, kind: Kind, id_: str, change: Callable[[Row | None], Row]) -> Row:
     """Store the row that `change` makes from the stored one (None if there is none), and return it.
 
-    `change` is called again if another process has written the row meanwhile. A new row's version is the
-    time, so that no version of a deleted row comes again.
+    `change` is called again if another process has written the row meanwhile; raises `StoreError` after
+    `ATTEMPTS` calls. A new row's version is the time in µs, so that no version of a deleted row is reused.
     """
     for _ in range(ATTEMPTS):
         old = find(rows, kind, id_)

@@ -1,4 +1,4 @@
-"""Turns: a question with its answer, as a record, as a stored row, and as Markdown."""
+"""Turns: a question with its answer, as a record and as a stored row."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from pipeline.words import well_formed
 
 TITLE_CHARACTERS = 60
 RECALLED_CHARACTERS = 2000
-"""The search over turns reads so many characters of an answer."""
+"""The search over turns reads only this many characters of an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
     """One question with its answer, and the reader's rating of it (1, -1 or None).
 
-    `versions` are the former answers to the same question, oldest first.
+    `versions` are the other answers to the same question: oldest first, until `choose` rotates them.
     """
 
     id: str
@@ -46,7 +46,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class RecallableTurn:
-    """A turn for the search over turns; `question` and `answer` are "" where it must not find them.
+    """A turn for the search over turns; `question` or `answer` is "" if the search must not find it.
 
     `embedding` has the float32 vectors of these texts, one after the other; the memory decides how many.
     """
@@ -67,7 +67,7 @@ class RecallableTurn:
 
 
 class TurnUsage(BaseModel):
-    """What a turn used, as it is stored beside its texts."""
+    """The model, time and tokens that a turn used; stored in the head of its row."""
 
     user: str
     at: float  # when it was asked, in seconds since the epoch
@@ -80,14 +80,14 @@ class TurnUsage(BaseModel):
 
     @classmethod
     def of(cls, row: Row) -> Self:
-        """Return what the turn of a row used."""
+        """Return the usage of the turn in a row."""
         return cls.model_validate(json.loads(row.head)[2])
 
 
 def turn_row(turn: Turn, row: Row) -> Row:
-    """Return a turn's row with the turn as JSON without secrets, the texts to find it by, and its usage.
+    """Return `row` filled with a turn: as JSON without secrets, the texts to find it by, and its usage.
 
-    The embedding of texts that have changed is dropped.
+    The embedding is dropped if these texts have changed.
     """
     used = _usage(turn, row.user).model_dump()
     head = json.dumps([*recalled_texts(turn), used], ensure_ascii=False)
@@ -116,10 +116,10 @@ def _usage(turn: Turn, user: str) -> TurnUsage:
 
 
 def recalled_texts(turn: Turn) -> tuple[str, str]:
-    """Return the texts of the question and the answer that the search over turns reads, or "" for one.
+    """Return the question and the answer as the search over turns reads them; "" for a text that it must not.
 
-    It reads nothing of a request to the memory that stored nothing. It does not read an answer that could not
-    be given, nor one that quotes: that is found in its document.
+    Of a request to the memory, it reads only the question, if the memory kept or looked up anything. It reads
+    only complete, generated answers to answerable questions: quotes are found in their documents.
     """
     answer = turn.answer
     if answer.mode == "memory":
@@ -133,7 +133,7 @@ def recalled_texts(turn: Turn) -> tuple[str, str]:
 
 
 def title_of(question: str) -> str:
-    """Return a title from a first question: its first words."""
+    """Return a title from a first question: its first words, at most `TITLE_CHARACTERS` characters."""
     text = " ".join(question.split())
     if len(text) <= TITLE_CHARACTERS:
         return text
@@ -157,7 +157,7 @@ def _adapter() -> TypeAdapter[Turn]:
 
 
 def _fields(value: object) -> Mapping[str, Any]:
-    """The fields of a record; `asdict` would copy every rank of every step."""
+    """Return a record's fields, or raise `TypeError`; `asdict` would copy every rank of every step."""
     if not is_dataclass(value):
         raise TypeError(f"{type(value).__name__} cannot be stored")
     return {item.name: getattr(value, item.name) for item in fields(value)}

@@ -254,9 +254,11 @@ def test_another_answer_to_the_same_question_keeps_the_former_ones(conversations
     assert [found.text for found in (*turn.versions, turn.answer)] == ["A.", "B.", "C!"]
     assert turn.feedback is None
     assert [turn.id for turn in conversations.get(made).turns] == [why, then]
+    conversations.set_feedback(why, 1)  # it belongs to this answer alone
     conversations.choose(why, 1)
     turn = conversations.turn(why)
     assert [found.text for found in (*turn.versions, turn.answer)] == ["C!", "A.", "B."]
+    assert turn.feedback is None
     whole = conversations.get(made)
     conversations.restore(whole)
     assert conversations.get(made) == whole

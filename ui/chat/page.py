@@ -34,7 +34,7 @@ SUGGESTED = (  # for the manuals that come with Athena
     "How long does the oxygen last?",
     "What do I do when the CO2 in the cabin rises?",
 )
-LOOK_EVERY = 1.0  # seconds between two looks while documents are being indexed
+LOOK_EVERY = 1.0  # seconds between two polls while documents are being indexed
 NOT_COMPLETE = ":material/hourglass_top: Documents are being indexed. Answers use those that are ready."
 FIRST_DOCUMENTS = "The first documents are being indexed."
 
@@ -46,7 +46,7 @@ def page() -> None:
     working = run is not None and run.working
     documents = process.athena().store.documents()
     current = conversation.info.id if conversation else ""
-    with st.bottom:  # a field that Streamlit puts there itself would keep the end of the page in view
+    with st.bottom:  # if Streamlit puts the field there itself, the page always scrolls to its end
         busy = _is_indexing()
         st.fragment(_indexing, run_every=LOOK_EVERY if busy or not documents else None)(busy, bool(documents))
         if documents:
@@ -86,13 +86,13 @@ def _conversation() -> Conversation | None:
 def ask(
     question: str, *, conversation_id: str = "", instead_of: str = "", files: Sequence[UploadedFile] = ()
 ) -> None:
-    """Start answering a question in a conversation, or in a new one; see `OnAsk`."""
+    """Start answering a question in a conversation ("" = the one drawn last, or a new one); see `OnAsk`."""
     drawn = conversation_id or state.drawn_conversation_id()
     conversation = drawn or whose.begin(title_of(question), scope=take_scope())
     try:
         start_answer(question, conversation_id=conversation, instead_of=instead_of, files=files,
                      begins=not drawn)  # fmt: skip
-    finally:  # last: once the address changes, Streamlit may break off a callback for the next click
+    finally:  # last: after a change of the address, Streamlit may abort the callback at the next click
         if not drawn:
             state.open_conversation(conversation, in_address=not whose.is_kept_here(conversation))
         elif not instead_of:
@@ -103,7 +103,7 @@ def ask(
 
 
 def _welcome(documents: Sequence[DocumentInfo]) -> None:
-    """Draw an empty conversation: a greeting, questions to click, and the model that answers."""
+    """Draw an empty conversation: a greeting, questions to click, and which model answers."""
     persona = process.athena().persona
     with st.container(key="welcome"):
         st.header("What do you need to know?", anchor=False)
@@ -125,7 +125,7 @@ def _nothing_indexed() -> None:
 
 
 def first_topics(documents: Sequence[DocumentInfo]) -> list[str]:
-    """Return up to `QUESTIONS` titles, taken evenly from the documents; always the same ones."""
+    """Return up to `QUESTIONS` distinct titles, spread evenly over the documents; the same at each call."""
     step = max(1, len(documents) // QUESTIONS)
     titles = (info.title for info in [*documents[::step], *documents])
     return list(dict.fromkeys(filter(None, titles)))[:QUESTIONS]
@@ -139,7 +139,7 @@ def _suggestions(questions: Sequence[str]) -> None:
 
 
 def _ask_first(question: str) -> None:
-    """Begin with a question; a second click before the page is drawn again is ignored."""
+    """Ask the first question; ignore a second click that comes before the page is drawn again."""
     if not runner().of(state.drawn_conversation_id()):
         ask(question)
 

@@ -1,1 +1,1 @@
-"""A conversation as it is shown, by the chat and beside the mission's console."""
+"""The view of a conversation, which the chat and the mission's page share."""

@@ -1,6 +1,6 @@
 """The switch between Answer and Agent, and tool calls that wait for the user's permission.
 
-`agent/` is imported once somebody switches to it.
+The package `agent` is imported only after somebody has switched to the agent.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 ANSWER, AGENT = "Answer", "Agent"
 POLL_S = 0.2
-LONGEST_WAIT_S = 600.0  # for the user's permission: the window may be closed
+LONGEST_WAIT_S = 600.0  # for the user's permission: nobody answers if the window is closed
 
 
 @dataclass(slots=True)
 class Waiting:
-    """A call that waits for permission; the answer names its id, as another call may wait by then."""
+    """A tool call that waits for permission; the reply names its id, as another call may wait by then."""
 
     tool: AgentTool
     arguments: Mapping[str, Any]
@@ -43,12 +43,12 @@ class Waiting:
 
 @st.cache_resource(show_spinner=False)
 def _waiting() -> dict[str, Waiting]:
-    """Return the waiting calls by conversation: any window of it can answer."""
+    """Return the waiting calls by conversation id, for all sessions: any window can allow or refuse one."""
     return {}
 
 
 def consent_html(conversation_id: str) -> str:
-    """Return the question for permission as HTML; "" if no call waits."""
+    """Return the HTML that asks to allow the waiting call; "" if no call waits."""
     asked = _waiting().get(conversation_id)
     if asked is None:
         return ""
@@ -64,7 +64,7 @@ def consent_html(conversation_id: str) -> str:
 
 
 def answer_consent(conversation_id: str, call: str, *, allow: bool) -> None:
-    """Allow or refuse the call of an id; do nothing if another one waits by now."""
+    """Allow or refuse the waiting call with this id; do nothing if it no longer waits."""
     asked = _waiting().get(conversation_id)
     if asked and asked.id == call:
         del _waiting()[conversation_id]
@@ -85,7 +85,7 @@ def _permitted(
 
 
 def agent_of_conversation(conversation_id: str) -> Agent | None:
-    """Return the agent that answers in a conversation; None if it is off, or no model is connected."""
+    """Return the agent for a conversation; None if it is switched off, or no model is connected."""
     if not (shared().agent and answering_model()):
         return None
     waiting = _waiting()
@@ -100,7 +100,7 @@ def agent_of_conversation(conversation_id: str) -> Agent | None:
 
 
 def agent_bar(*, working: bool) -> None:
-    """Draw the switch between an answer and an agent, if a model is connected."""
+    """Draw the switch between Answer and Agent, if a model is connected."""
     if not answering_model():
         return
     now = AGENT if shared().agent else ANSWER

@@ -25,17 +25,17 @@ from ui.shared.words import in_labels, one_line, shortened
 MARKER = re.compile(r"(?<!\\)\[(\d{1,3})\]")
 CHIP = re.compile(r"<chip-(\d+)>")
 STOPPED = "You stopped this answer."
-SHOWN = 2_000  # characters of a tool's result
-LONGEST_SAID = 300  # characters of a memory, or of a quote beside a chip
+SHOWN = 2_000  # most characters shown of a tool's result
+LONGEST_SAID = 300  # most characters shown of a memory, or of a quote in a chip's tooltip
 ICONS = {"tool": "build", "memory": "psychology", "documents": "search"}
 
 
 def stored_html(
     answer: Answer, memories: Mapping[str, str] = MappingProxyType({}), *, failure: RunFailed | None = None
 ) -> str:
-    """Return the HTML of a finished turn, with the texts of its memories by id.
+    """Return the HTML of a finished turn; `memories` has the texts of its recalled memories by id.
 
-    The last notice of a failed turn says why it failed.
+    A failed turn shows the error of `failure`; without it, the turn's last notice, which says why it failed.
     """
     failed = answer.status == "failed" and bool(answer.notices)
     *notices, why = answer.notices if failed else (*answer.notices, "")
@@ -58,7 +58,7 @@ def stored_html(
 
 
 def running_html(now: RunSnapshot, *, consent: str = "") -> str:
-    """Return the HTML of a turn that is being written, or that could not be stored."""
+    """Return the HTML of a turn that is being written or was not stored; `consent` asks for permission."""
     found = nearest_sections(now.found, {}) if now.working else ()
     text = _written(now.text, now.citations, now.support) if now.text else ""
     ended = "" if now.working or now.failure else _note("stop_circle", STOPPED)
@@ -70,13 +70,13 @@ def running_html(now: RunSnapshot, *, consent: str = "") -> str:
         consent,
         tag("div", text, ended, failure, class_="answer"),
         _working(now) if now.working else "",
-        _found(found),  # last: where the answer ends, nothing above it moves
+        _found(found),  # last: when it disappears, nothing above it moves
     ]
     return _question(now.question) + "".join(parts)
 
 
 def kind_of(answer: Answer) -> str:
-    """Return how an answer is shown: "reply", "abstained", "quotes", or "text" with citations."""
+    """Return how an answer is shown: as "reply", "abstained", "quotes", or "text" (with citations)."""
     if answer.mode in ("reply", "memory"):
         return "reply"
     if answer.abstained:
@@ -110,7 +110,7 @@ def _body(answer: Answer) -> str:
 
 
 def _written(text: str, citations: Sequence[Citation], support: Sequence[Support]) -> str:
-    """Return a written answer with its chips; sentences without support are marked."""
+    """Return the HTML of a model's answer with its chips; unsupported sentences are marked."""
     known = {citation.marker for citation in citations}
     found = (match for match in MARKER.finditer(text) if int(match[1]) in known)
     chips = [Span(match.start(), match.end(), "chip", int(match[1])) for match in found]
@@ -125,7 +125,7 @@ def _written(text: str, citations: Sequence[Citation], support: Sequence[Support
 
 
 def with_chips(html: str, citations: Sequence[Citation]) -> str:
-    """Return the HTML with a numbered button in the place of each chip."""
+    """Replace each `<chip-N>` by a button for citation N, or by a number while that citation is unknown."""
     known = {citation.marker: citation for citation in citations}
 
     def chip(found: re.Match[str]) -> str:
@@ -159,7 +159,7 @@ def _abstained(answer: Answer) -> str:
 
 
 def _everywhere(answer: Answer) -> str:
-    """Return a button that asks again in all documents; "" if that was done."""
+    """Return a button that asks again in all documents; "" if all documents were searched."""
     button = tag("button", "Ask everywhere", class_="tool framed", data_act="everywhere")
     return tag("p", button) if only_in(scope_of(answer)) else ""
 
@@ -173,7 +173,7 @@ def _card(at: int, citation: Citation, *, act: bool = True) -> str:
 
 
 def _corrected(answer: Answer) -> str:
-    """Return the question as its spelling was corrected."""
+    """Return a line with the question's corrected spelling; "" if nothing was corrected."""
     shown = tag("strong", escape(answer.corrected))
     return tag("p", f"Showing results for {shown}.", class_="corrected") if answer.corrected else ""
 
@@ -205,7 +205,7 @@ def _thoughts(thoughts: str) -> str:
 
 
 def _found(found: Sequence[Citation]) -> str:
-    """Return the passages that were found, which are shown while the answer is written."""
+    """Return the found passages, which are shown while the answer is written; "" if there are none."""
     if not found:
         return ""
     cards = tag("div", *(_card(at, one, act=False) for at, one in enumerate(found)), class_="cards")
@@ -223,7 +223,7 @@ def _working(now: RunSnapshot) -> str:
 
 
 def _calls(steps: Sequence[Step]) -> str:
-    """Return a fold for each tool call of an agent."""
+    """Return a fold for each tool call of an agent; "" if there are none."""
     made = [_call(step) for step in steps if step.name == "tool"]
     return tag("div", *made, class_="calls") if made else ""
 
@@ -243,7 +243,7 @@ def _call(step: Step) -> str:
 
 
 def _recalled(answer: Answer, memories: Mapping[str, str]) -> str:
-    """Return the memories that the answer used; a reply about the memory names them itself."""
+    """Return the memories that the answer used; "" if none, or if the reply is about the memory itself."""
     if answer.mode == "memory" or not answer.recalled:
         return ""
     texts = dict.fromkeys(memories.get(known, FORGOTTEN) for known in answer.recalled)
@@ -256,7 +256,7 @@ def _recalled(answer: Answer, memories: Mapping[str, str]) -> str:
 
 
 def meta(answer: Answer) -> str:
-    """Return the line below an answer: sections, unsupported sentences, scope, model, time."""
+    """Return the line below an answer: sections, unsupported sentences, scope, model, time; "" if a reply."""
     if answer.mode in ("reply", "memory"):
         return ""
     sources = len({(citation.source, citation.heading_path) for citation in answer.citations})
@@ -271,7 +271,7 @@ def meta(answer: Answer) -> str:
 
 
 def answer_markdown(answer: Answer) -> str:
-    """Return an answer as Markdown to copy, with footnotes for the sources that its text names."""
+    """Return the question and its answer as Markdown to copy; the cited sources become footnotes."""
     text = renamed_markers(answer.text, lambda marker: f"[^{marker}]")
     asked = "\n".join(f"> {line}".rstrip() for line in answer.question.splitlines())
     named = [item for item in answer.citations if f"[^{item.marker}]" in text]

@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 
 WORKING = "Press Esc or Stop to end the answer"
 BUSY = "An answer is being written in this conversation. Wait for it, or stop it."
-ABOUT_FILES = "What is this about?"  # the question about files that are dropped without one
+ABOUT_FILES = "What is this about?"  # the question if files are dropped without one
 TITLE = "Write a title of two to six words for a conversation that begins with this question:\n\n"
 TITLE_S = 30.0
 
 
 class OnAsk(Protocol):
-    """Asks a question in a conversation; an error is shown on the page.
+    """A function that asks a question in a conversation, and shows an error on the page.
 
-    `instead_of` names the turn that it replaces; `files` are indexed first, and the question is about them
-    alone.
+    `instead_of` is the id of the turn to replace. `files` are indexed first, and then become the scope of
+    the conversation.
     """
 
     def __call__(self, question: str, *, instead_of: str = "", files: Sequence[UploadedFile] = ()) -> None:
@@ -56,21 +56,21 @@ def question_field(
     takes_files: bool = True,
     on_ask: OnAsk,
 ) -> None:
-    """Draw the field for a question."""
+    """Draw the field for a question; it calls `on_ask` with the question and the files."""
     st.chat_input(
         WORKING if working else placeholder,
         key=key,
         disabled=disabled,
         accept_file="multiple" if takes_files else False,
         file_type=TYPES,
-        submit_mode="disable",  # until this run ends: a second question cannot take the place of the first
+        submit_mode="disable",  # until the page has run: a second question cannot replace the first
         on_submit=_submit,
         args=(key, conversation_id, on_ask),
     )
 
 
 def _submit(key: str, conversation_id: str, on_ask: OnAsk) -> None:
-    """Ask; a question that cannot be asked now stays in the field, and a message says why."""
+    """Ask the submitted question; if that is not possible now, keep it in the field and show why."""
     question, files = submitted(key)
     run = runner().of(conversation_id)
     is_busy = run is not None and run.working
@@ -91,7 +91,7 @@ def start_answer(
     files: Sequence[UploadedFile] = (),
     begins: bool = False,
 ) -> None:
-    """Start answering; see `OnAsk`. A model writes the title of a conversation that `begins`.
+    """Start answering in the background; see `OnAsk`. If the conversation `begins`, a model writes its title.
 
     Raises `AthenaError` if nothing can answer, or another answer is being written in the conversation.
     """
@@ -121,7 +121,7 @@ def start_answer(
 
 
 def _title(athena: Athena, conversation_id: str, question: str) -> None:
-    """Name a conversation by a title from the language model; without one it keeps its question."""
+    """Rename a conversation to a title by the language model; without one, the question stays its title."""
     from pipeline.models.generation import complete
 
     llm, _ = athena.models.language_model()

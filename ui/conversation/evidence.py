@@ -31,7 +31,7 @@ class CitationWalk:
 
     citations: tuple[Citation, ...]
     index: int
-    answering: tuple[int, int] | None = None  # the part that answers, as offsets in the cited file
+    answering: tuple[int, int] | None = None  # the part that answers, as offsets in the file
 
     @property
     def current(self) -> Citation:
@@ -40,7 +40,7 @@ class CitationWalk:
 
 
 def walk(answer: Answer, opened: OpenEvidence) -> CitationWalk | None:
-    """Return the citations of an answer, at the opened one; None if the answer does not have it."""
+    """Return the citations of an answer, positioned at the opened one; None if it is missing."""
     if opened.kind == "nearest":
         return CitationWalk(answer.nearest, opened.marker) if opened.marker < len(answer.nearest) else None
     found = tuple(sorted(answer.citations, key=lambda citation: citation.marker))
@@ -49,7 +49,7 @@ def walk(answer: Answer, opened: OpenEvidence) -> CitationWalk | None:
 
 
 def _answering(answer: Answer, citation: Citation) -> tuple[int, int] | None:
-    """Return the offsets in the file of the part of a citation that answers; None for none or all of it."""
+    """Return the file offsets of the part of a citation that answers; None if no part or all of it does."""
     unit = next((unit for unit in answer.units if unit.marker == citation.marker), None)
     if answer.verdict != "answered" or unit is None or unit.answer_start is None or unit.answer_end is None:
         return None
@@ -58,7 +58,7 @@ def _answering(answer: Answer, citation: Citation) -> tuple[int, int] | None:
 
 
 def evidence_view(at: CitationWalk, opened: OpenEvidence, *, sections: DocumentStore) -> View:
-    """Return what the pane shows for one citation."""
+    """Return the data of the pane's component for the current citation."""
     citation = at.current
     try:
         document = sections.document(citation.source)
@@ -82,7 +82,7 @@ def evidence_view(at: CitationWalk, opened: OpenEvidence, *, sections: DocumentS
 
 
 def _content(at: CitationWalk, fate: Provenance, *, title: str, now: str) -> str:
-    """Return the section as it is now; above it the passage as it was, if that is gone."""
+    """Return the HTML of today's section; if the passage is gone, the section as it was cited comes first."""
     today = tag("h2", escape(title), class_="title") + now
     if fate.status != "gone":
         return today
@@ -95,7 +95,7 @@ def _content(at: CitationWalk, fate: Provenance, *, title: str, now: str) -> str
 
 
 def marks_of(at: CitationWalk, fate: Provenance) -> list[Span]:
-    """Return the marks of the cited passage in today's file; of its answering part only if unchanged."""
+    """Return the passage's marks in today's file; [] if it is gone, one plain mark if its length changed."""
     if fate.start is None or fate.end is None:
         return []
     if fate.end - fate.start != at.current.end - at.current.start:
@@ -104,7 +104,7 @@ def marks_of(at: CitationWalk, fate: Provenance) -> list[Span]:
 
 
 def _marks(at: CitationWalk, *, moved: int = 0) -> list[Span]:
-    """Return the cited passage as marks without overlap; the answering part has its own."""
+    """Return the marks of the passage, moved by `moved`, without overlap; the answering part has its own."""
     start, end = at.current.start + moved, at.current.end + moved
     if at.answering is None:
         return [Span(start, end, "mark")]
@@ -124,7 +124,7 @@ def _today(document: StoredDocument, fate: Provenance, marks: Sequence[Span], *,
 
 
 def _around(document: StoredDocument, start: int, end: int) -> tuple[int, int]:
-    """Return the offsets of a passage with all of its sections; a heading at its start is in no section."""
+    """Return the bounds of the passage with all sections it touches; a heading it starts with is in none."""
     bounds = [(one.start_char_idx, one.end_char_idx) for one in document.sections]
     touched = [(first, last) for first, last in bounds if first < max(end, start + 1) and start < last]
     return min([start, *(first for first, _ in touched)]), max([end, *(last for _, last in touched)])

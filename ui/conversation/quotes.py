@@ -1,4 +1,4 @@
-"""Quotes as HTML: each below its breadcrumb, with the sentence that answers marked."""
+"""Quotes as HTML, below the breadcrumb of their section; the sentence that answers is marked."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Quoted = tuple[Unit, Citation]
 
 
 def quotes_html(answer: Answer) -> str:
-    """Return the quotes of an answer in the order of its units; folded ones can be unfolded."""
+    """Return the quotes in the order of the answer's units; below them a fold with the less relevant ones."""
     cited = {citation.marker: citation for citation in answer.citations}
     units = [(unit, cited.pop(unit.marker)) for unit in answer.units if unit.marker in cited]
     rest = [(Unit(one.marker, "paragraph", one.start, one.end, folded=True), one) for one in cited.values()]
     found = [*units, *rest]
-    marked = answer.verdict == "answered"  # passages that may not answer have no mark
+    marked = answer.verdict == "answered"  # passages that perhaps do not answer get no mark
     folded = [item for item in found if item[0].folded]
     first = _groups([item for item in found if not item[0].folded], marked=marked)
     if not folded:
@@ -31,7 +31,7 @@ def quotes_html(answer: Answer) -> str:
 
 
 def _groups(quoted: Sequence[Quoted], *, marked: bool) -> str:
-    """Return the quotes, adjacent ones of a section under one breadcrumb."""
+    """Return the quotes; neighbours from the same section share one breadcrumb."""
     made = []
     for place, group in groupby(quoted, key=lambda item: (item[1].source, *item[1].heading_path)):
         quotes = (_quote(unit, citation, marked=marked) for unit, citation in group)
@@ -65,7 +65,7 @@ def _excerpt(excerpt: Excerpt, unit: Unit, *, marked: bool) -> str:
 
 
 def _answering(excerpt: Excerpt, unit: Unit) -> list[Span]:
-    """Return the span that answers, if it is a part of the excerpt and not all of it."""
+    """Return the span that answers; [] if there is none, if it is all of the excerpt, or in code."""
     if unit.answer_start is None or unit.answer_end is None or unit.kind == "code":
         return []
     first, last = excerpt.place(unit.answer_start), excerpt.place(unit.answer_end)

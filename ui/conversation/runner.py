@@ -1,7 +1,7 @@
-"""Answers being written, each in a thread of its own.
+"""Answers that are being written, each in its own thread.
 
-Streamlit runs the page again at every click, which would end a stream that ran in it. A `Run` collects the
-events instead, and any session can draw its `snapshot`.
+Streamlit runs the page again at every click, which would end a stream inside the page. A `Run` therefore
+collects the events in a thread, and any session can draw its `snapshot`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ENDED_KEPT = 20
 
 
 Answering = Callable[[threading.Event], Iterator[ChatEvent]]
-"""Yields the events of one answer, until the event that it gets is set."""
+"""Yields the events of one answer; it should end once the `threading.Event` that it gets is set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +43,19 @@ class RunSnapshot:
     question: str
     working: bool = True
     stopping: bool = False
-    step: str = ""  # what it does now, in words; "" between steps
+    step: str = ""  # the current step, in words; "" between steps
     text: str = ""
     thoughts: str = ""
     found: tuple[Passage, ...] = ()  # shown while the answer is written
-    citations: tuple[Citation, ...] = ()  # of the sentences that are complete
+    citations: tuple[Citation, ...] = ()  # of the complete sentences
     support: tuple[Support, ...] = ()
     answer: Answer | None = None
     failure: RunFailed | None = None
-    steps: tuple[Step, ...] = ()  # of an agent
+    steps: tuple[Step, ...] = ()  # the tool calls of an agent
 
 
 class Run(Work):
-    """One question on its way to an answer."""
+    """One question, and the thread that writes its answer."""
 
     def __init__(self, question: str, *, in_place_of: str = "") -> None:
         super().__init__(question)
@@ -75,7 +75,7 @@ class Run(Work):
         return super().working and self._now.answer is not None
 
     def answer(self, answer: Answering) -> None:
-        """Begin to answer."""
+        """Collect the events of `answer` in a thread."""
 
         def work() -> None:
             for event in answer(self.stop):
@@ -84,7 +84,7 @@ class Run(Work):
         self.start(work)
 
     def snapshot(self) -> RunSnapshot:
-        """Return the state so far."""
+        """Return the state so far; `failure` is set, too, if the thread ended with an error."""
         working, now, error = self.working, self._now, self.error
         if not working and error and not (now.answer or now.failure or self.stop.is_set()):
             now = replace(now, failure=RunFailed(error, now.text))
@@ -117,7 +117,7 @@ def _after(event: ChatEvent, now: RunSnapshot) -> RunSnapshot:
 
 
 class Runner:
-    """The latest run of each conversation, while it works and a while after."""
+    """The latest run of each conversation: all that work, and the last `ENDED_KEPT` that ended."""
 
     def __init__(self) -> None:
         self._runs: dict[str, Run] = {}

@@ -1,4 +1,4 @@
-"""Only these collections, folders and documents: the tree above the question."""
+"""The scope of a conversation, and the tree above the question that limits it to some documents."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class NextScope:
 
 
 def take_scope() -> tuple[str, ...]:
-    """Return the scope that was chosen for a new conversation; the one after it has none again."""
+    """Return the scope chosen for the next new conversation, and reset it."""
     chosen = kept(NextScope)
     taken, chosen.globs = chosen.globs, ()
     return taken
@@ -38,9 +38,9 @@ def scope_bar(conversation: Conversation | None, documents: Sequence[DocumentInf
     """Draw the conversation's scope and the tree that chooses it; a question closes the tree."""
     scope = conversation.info.scope if conversation else kept(NextScope).globs
     ticked = ticked_by(scope, documents)
-    # Another key after each answer: the tree is closed then.
+    # The key changes with each answer, which closes the tree.
     at = f"{conversation.info.id}-{len(conversation.turns)}" if conversation else "new"
-    # Its label stays: with another one it would be another widget, and closed.
+    # The label never changes: with another label, Streamlit would see a new widget, which is closed.
     chooser = st.popover("Only …", icon=":material/filter_alt:", type="tertiary", key=f"scope-{at}",
                          on_change="rerun")  # fmt: skip
     if chooser.open:
@@ -56,7 +56,7 @@ def scope_bar(conversation: Conversation | None, documents: Sequence[DocumentInf
                 on_tick=lambda ticked: set_scope(conversation, globs_of(documents, ticked)),
             )
     if scope:
-        has_folders = any(glob.endswith("/") for glob in scope)  # else each document is named
+        has_folders = any(glob.endswith("/") for glob in scope)  # else the scope names each document
         names = [path.removesuffix(IN).rpartition(IN)[2] for path in ticked if has_folders]
         chosen = only_in(names or scope).removeprefix("only ")
         st.button(plain(chosen), type="tertiary", icon=":material/close:", key=f"everywhere-{at}",
@@ -65,7 +65,7 @@ def scope_bar(conversation: Conversation | None, documents: Sequence[DocumentInf
 
 @messages.noticed
 def set_scope(conversation: Conversation | None, globs: Sequence[str]) -> None:
-    """Let a conversation, or the next one, ask only these documents; () for all."""
+    """Limit a conversation (None = the next new one) to the documents that the globs match; () = all."""
     if conversation is None:
         kept(NextScope).globs = tuple(globs)
     else:

@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 UNTITLED = "New conversation"
 RENAME, DELETE = "Rename …", "Delete …"
 SEARCH = "search-conversations"
-PAGE = 100  # conversations that are listed
+PAGE = 100  # most conversations listed
 PRIVATE = "A private conversation is not stored and not remembered. It is gone when you close this page."
 
 
 @dataclass(slots=True)
 class LastDeletion:
-    """The conversation that this session deleted last, to undo that."""
+    """The conversation that this session deleted last, kept for Undo."""
 
     deleted: Conversation | None = None
 
 
 def sidebar(page: str) -> None:
-    """Draw the sidebar of a page; a conversation that is chosen opens in the chat."""
+    """Draw the sidebar of a page; a click on a conversation opens it in the chat."""
     run = runner().of(current := state.conversation_id())
     state.shared().working = current if run is not None and (run.working or run.naming) else ""
     with st.sidebar:
@@ -58,7 +58,7 @@ def sidebar(page: str) -> None:
 
 
 def _conversations() -> bool:
-    """Draw the latest conversations, or those found; return whether one was clicked."""
+    """Draw the latest conversations, or the matches of the search; return whether one was clicked."""
     words = state.entered(SEARCH)
     found = process.athena().conversations.list(user=whose.user(), words=words, limit=PAGE + 1)
     if found or words:
@@ -81,7 +81,7 @@ def _conversations() -> bool:
 
 
 def by_day(infos: Iterable[ConversationInfo], *, today: date) -> list[tuple[str, list[ConversationInfo]]]:
-    """Group conversations, the last used first, by the local day of that use ("Today", "Yesterday", …)."""
+    """Group conversations, latest first, by local day of last use: "Today", "Yesterday" or "4 May 2026"."""
 
     def day(info: ConversationInfo) -> str:
         used = datetime.fromtimestamp(info.updated_at).astimezone().date()
@@ -93,7 +93,7 @@ def by_day(infos: Iterable[ConversationInfo], *, today: date) -> list[tuple[str,
 
 
 def _open(conversation: str) -> None:
-    """Open a conversation; the last deletion cannot be undone after that."""
+    """Open a conversation ("" = a new one); the last deletion can then no longer be undone."""
     kept(LastDeletion).deleted = None
     state.open_conversation(conversation)
 
@@ -131,7 +131,7 @@ def _rename(info: ConversationInfo) -> None:
 
 
 def confirm_deletion(info: ConversationInfo) -> None:
-    """Ask before a conversation is deleted."""
+    """Ask whether to delete a conversation, and delete it after a yes."""
     st.text(f"This deletes “{info.title or UNTITLED}” and its answers. You can undo it afterwards.")
     st.text("Facts that were remembered from it stay. You can forget them on the Memory page.")
     if messages.confirmed(no="Keep", yes="Delete", key="conversation"):
@@ -160,7 +160,7 @@ def _undoing() -> None:
 
 @messages.noticed
 def _undo(deleted: Conversation) -> None:
-    """Store the deleted conversation as it was; forgotten memories stay forgotten."""
+    """Restore the deleted conversation; memories forgotten in the meantime stay forgotten."""
     process.athena().conversations.restore(deleted)
     state.open_conversation(deleted.info.id)
     kept(LastDeletion).deleted = None

@@ -1,4 +1,4 @@
-"""One conversation: its finished turns, the one being written, and the evidence beside them."""
+"""One conversation: its finished turns, the turn that is being written, and the evidence pane."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from ui.conversation.runner import RunSnapshot
 
 LONGEST_COMMAND = 200  # characters
-DRAIN_EVERY = 0.2  # seconds between two looks at a running answer
+DRAIN_EVERY = 0.2  # seconds between two polls of a running answer
 EDIT, AGAIN, OTHER = "Edit the question …", "Answer again", "Show another answer"
-IN_PLACE = ("open", "stop", "consent")  # acts after which the turn alone is drawn again
+IN_PLACE = ("open", "stop", "consent")  # acts after which only the turn is drawn again
 
 
 @dataclass(frozen=True, slots=True)
 class Commands:
-    """Console commands that answers offer as buttons: their first words, and what a click calls."""
+    """Console commands that answers offer as buttons: their first words, and the function for a click."""
 
     names: tuple[str, ...]
     put: Callable[[str, int], None]  # gets the command and a number that grows with each click
@@ -48,13 +48,13 @@ class Commands:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A conversation on a page, and how another question is asked in it."""
+    """A conversation on a page, and the function that asks a question in it."""
 
     conversation: Conversation
     on_ask: OnAsk
     working: bool  # an answer is being written: nothing else can be asked
-    naming: bool = False  # its title is being written, or the sidebar may show what it was before
-    run: Run | None = None  # that is, or was, written last
+    naming: bool = False  # its title is being written, or the sidebar may still show the old one
+    run: Run | None = None  # its latest run
     commands: Commands | None = None
 
     @property
@@ -73,12 +73,12 @@ def turns(
 ) -> None:
     """Draw the finished turns, then the last one in a fragment that runs again while it is written.
 
-    `working` is whether the page was drawn while an answer was written; once that changes, the fragment runs
-    the whole page, as it does when the conversation has a title.
+    `working` says whether an answer was being written when the page was drawn. Once that changes, or the
+    title is written, the fragment runs the whole page.
     """
     stored = conversation.turns
     if run is not None and (working or not _is_stored(run, stored)):
-        # The engine stores a turn early, in case of a kill; until it is done, the run shows it.
+        # The engine stores an unfinished turn in case of a kill; until its end, the run is drawn instead.
         finished = tuple(
             takewhile(lambda turn: turn.created_at < run.started and turn.id != run.in_place_of, stored)
         )
@@ -93,7 +93,7 @@ def turns(
 
 
 def _looked_at(last: int, *, working: bool) -> int:
-    """Return the position of the turn to show at the top: the one in the address, or the last one."""
+    """Return the position, from 0, of the turn to show at the top: the one in the address, or the last."""
     named = st.query_params.get(ANSWER, "")
     return int(named) - 1 if named.isdecimal() and 0 < int(named) <= last and not working else last
 
@@ -102,21 +102,21 @@ def _is_stored(run: Run, turns: Sequence[Turn]) -> bool:
     answer = run.snapshot().answer
     if answer is not None:
         return any(turn.id == answer.turn_id for turn in turns)
-    if run.in_place_of:  # and did not come to it: the turn is as it was
+    if run.in_place_of:  # but no answer came: the turn is unchanged
         return any(turn.id == run.in_place_of for turn in turns)
     return any(turn.question == run.question and turn.created_at >= run.started for turn in turns)
 
 
 @messages.shown
 def _last_turn(place: Place, position: int) -> None:
-    """Draw the last turn and the evidence pane, which change without running the whole page."""
+    """Draw the last turn and the evidence pane; both can change without a run of the whole page."""
     run = runner().of(place.id)
     working, naming = run is not None and run.working, run is not None and run.naming
     if (working, naming) != (place.working, place.naming):
         st.rerun()  # an answer began or ended, or the sidebar shows another title
     try:
         stored = () if place.working else whose.store_of(place.id).get(place.id).turns
-    except UnknownConversation:  # deleted in another window: the page says so, and what to do
+    except UnknownConversation:  # deleted in another window: the page shows a message
         st.rerun()
     now = run.snapshot() if run else None
     if now is not None and (place.working or len(stored) <= position or not _is_stored(run, stored)):  # type: ignore[arg-type]
@@ -134,7 +134,7 @@ def _last_turn(place: Place, position: int) -> None:
 
 
 def _running_turn(now: RunSnapshot, place: Place, position: int) -> None:
-    """Draw a turn that is being written, or that could not be stored."""
+    """Draw a turn that is being written or was not stored."""
     if now.answer and not now.working:
         html = stored_html(*process.athena().with_memories(now.answer, user=whose.user()))
     else:
@@ -145,7 +145,7 @@ def _running_turn(now: RunSnapshot, place: Place, position: int) -> None:
 def _stored_turn(
     turn: Turn, place: Place, position: int, *, failure: RunSnapshot | None = None, last: Sequence[Turn] = ()
 ) -> None:
-    """Draw a finished turn with its tools; below the `last` turns, topics to ask next."""
+    """Draw a finished turn and its tools; if it is the last, `last` has all turns, to suggest topics."""
     answer, memories = process.athena().with_memories(turn.answer, user=place.conversation.info.user)
     answer = replace(answer, notices=without_model_note(answer.notices))
     html = stored_html(answer, memories, failure=failure.failure if failure else None)
@@ -180,7 +180,7 @@ def _tools(turn: Turn, answer: Answer, place: Place, position: int) -> None:
         st.menu_button("More", options, key=f"more-{turn.id}", icon=":material/more_horiz:", type="tertiary",
                        disabled=place.working, on_click=_manage, args=(turn, place))  # fmt: skip
     if entered(f"more-{turn.id}"):
-        st.rerun()  # the whole page: it opens a dialog, or an answer is being written
+        st.rerun()  # the whole page, for a dialog or a new answer
 
 
 @messages.noticed
@@ -191,7 +191,7 @@ def _manage(turn: Turn, place: Place) -> None:
         case "Answer again":
             place.on_ask(turn.question, instead_of=turn.id)
         case "Show another answer":
-            whose.get(place.id)  # this user's
+            whose.get(place.id)  # raises if it is not this user's
             whose.store_of(place.id).choose(turn.id, len(turn.versions) - 1)
 
 
@@ -212,7 +212,7 @@ def _rate(turn_id: str, conversation_id: str) -> None:
 
 
 def _follow_ups(turns: Sequence[Turn]) -> list[str]:
-    """Return headings near the passages that the last answer cites, without questions asked before."""
+    """Return headings near the passages that the last answer cites, except those already asked."""
     answer = turns[-1].answer
     if answer.status != "complete" or answer.verdict != "answered":
         return []
@@ -244,7 +244,7 @@ def _turn(html: str, place: Place, position: int, *, question: str, turn_id: str
         key=key, data=data, on_act_change=lambda: _act(key, place, question=question, turn_id=turn_id)
     )
     if clicked.act and clicked.act.get("act") not in IN_PLACE:
-        st.rerun()  # the whole page: it opens a dialog, an answer is being written, the console has a command
+        st.rerun()  # the whole page, for a new answer or a command on the console
 
 
 def _key(place: Place, position: int) -> str:

@@ -1,4 +1,4 @@
-"""The user of a session, and where their conversations are: in the store, or private in this process."""
+"""The user of a session, and their conversations: stored ones, and private ones in this process."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ LONGEST_NAME = 60  # characters
 class Whose:
     """The private conversations of this session."""
 
-    private: bool = False
-    begun: list[str] = field(default_factory=list)  # ids of its private conversations
+    private: bool = False  # whether new conversations are private
+    begun: list[str] = field(default_factory=list)  # ids of the private conversations
 
 
 def user() -> str:
-    """Return the user: the one that the proxy's header names if that is set, else the one of the settings.
+    """Return the user's name: from the proxy's header if `user_header` is set, else from the settings.
 
     Raises `ConfigurationError` if the proxy sends no name.
     """
@@ -52,13 +52,13 @@ def user_memory() -> UserMemory:
 
 
 def is_private() -> bool:
-    """Return whether new conversations are kept for this session alone."""
+    """Return whether new conversations of this session are private."""
     return kept(Whose).private
 
 
 @messages.noticed
 def set_private(*, on: bool) -> None:
-    """Begin private conversations, or delete them."""
+    """Turn private conversations on or off; delete this session's, and open a new conversation."""
     whose = kept(Whose)
     if on == whose.private:
         return
@@ -81,12 +81,12 @@ def begin(title: str, *, scope: Sequence[str] = ()) -> str:
 
 
 def is_kept_here(conversation_id: str) -> bool:
-    """Return whether a conversation is private: kept in this process alone."""
+    """Return whether a conversation is private, of any session: it exists only in this process."""
     return conversation_id in process.athena().private_conversations
 
 
 def store_of(conversation_id: str) -> Conversations:
-    """Return the store of a conversation."""
+    """Return the store of a conversation: the private one if it is there, else the permanent one."""
     athena = process.athena()
     return athena.private_conversations if is_kept_here(conversation_id) else athena.conversations
 
@@ -94,7 +94,7 @@ def store_of(conversation_id: str) -> Conversations:
 def get(conversation_id: str) -> Conversation:
     """Return a conversation of this session's user.
 
-    Raises `UnknownConversation`, also for another user's, and for one that is private to another session.
+    Raises `UnknownConversation`, also if it is another user's, or private to another session.
     """
     found = store_of(conversation_id).get(conversation_id)
     if is_kept_here(conversation_id) and conversation_id not in kept(Whose).begun:
@@ -109,7 +109,7 @@ def get(conversation_id: str) -> Conversation:
 
 
 def open_turn(turn_id: str) -> None:
-    """Go to a turn of this session's user in its conversation, from a dialog."""
+    """Close the dialog that calls this, and open a turn in its conversation; if it is deleted, say so."""
     conversations = process.athena().conversations
     try:
         conversation = get(conversations.turn(turn_id).answer.conversation_id)

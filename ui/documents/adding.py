@@ -1,4 +1,4 @@
-"""Adding documents: choose files, look for changes in the known folders, and the result of both."""
+"""Adding documents: upload files, look for changes in the known folders, and show the result."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 TITLES = [known.title for known in FORMATS]
 WHAT = f"{', '.join(TITLES[:-1])} or {TITLES[-1]} files, up to {MAX_UPLOAD_MB} MB each"
-SHOWN = 20  # files, or messages, that are shown of many
+SHOWN = 20  # most messages shown of one kind
 RUNNING = "Documents are still being indexed. Wait until that is done, or stop it first."
 
 
@@ -53,19 +53,19 @@ def _add(sent: list[UploadedFile]) -> None:
 
 
 def _left_out(kept: Accepted) -> Sequence[str]:
-    """Return why files were refused."""
+    """Return the messages about refused files: the first `SHOWN`, and how many more there are."""
     more = len(kept.refused) - SHOWN
     return [*kept.refused[:SHOWN], *([f"And {counted(more, 'file')} more."] if more > 0 else [])]
 
 
 def start_indexing(title: str, ingest: Callable[..., IngestReport], *, notes: Sequence[str] = ()) -> None:
-    """Index in the background; say so if that is being done already."""
+    """Start indexing in the background; show a message if an indexing job is already running."""
     if not index(title, ingest, notes=notes):
         st.toast(RUNNING)
 
 
 def index_again(documents: Sequence[DocumentInfo], *, busy: bool) -> None:
-    """Draw the button that reads the known folders again."""
+    """Draw the button that indexes the known folders again; it is disabled if none exists."""
     roots = {*map(Path, {info.root for info in documents})} | {uploads_folder(process.athena()).resolve()}
     folders = sorted(root for root in roots if root.is_dir())
     ingest = partial(process.athena().ingest, folders)
@@ -74,7 +74,7 @@ def index_again(documents: Sequence[DocumentInfo], *, busy: bool) -> None:
 
 
 def finished(job: Job) -> None:
-    """Draw the result of an ingest."""
+    """Draw the result of an ingest; of the problems, at most `SHOWN`."""
     report = job.report
     if report is None:
         return
@@ -85,6 +85,8 @@ def finished(job: Job) -> None:
         st.warning(plain(warning))
     for problem in report.problems[:SHOWN]:
         st.warning(plain(f"{problem.source}: {problem.reason}. {problem.fix}"), icon=":material/error:")
+    if (more := len(report.problems) - SHOWN) > 0:
+        st.text(f"{more:,} more could not be read. `athena ingest` names all of them.")
 
 
 def summary(report: IngestReport) -> str:

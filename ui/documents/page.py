@@ -1,4 +1,4 @@
-"""Documents: collections as a tree, a document to read with its headings, uploads and deletion."""
+"""The documents page: the tree of collections, a reader with headings, uploads and deletion."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NOTHING_YET = "Nothing is indexed yet. Add files below, or run `athena ingest FO
 
 @dataclass(slots=True)
 class Chosen:
-    """The ticked paths, and the span that was opened last from the address."""
+    """The ticked paths of the tree, and the (source, start, end) last opened from the address."""
 
     paths: tuple[str, ...] = ()
     address: tuple[str, ...] = ()
@@ -86,7 +86,7 @@ def _open(source: str) -> None:
 
 
 def _open_cited() -> None:
-    """Open the span in the address once: citations in other programs link to it."""
+    """Open the document and span that the address names, once; other programs link to citations so."""
     address = st.query_params.to_dict()
     source, start, end = (address.get(name, "") for name in ("source", "start", "end"))
     chosen = kept(Chosen)
@@ -97,7 +97,7 @@ def _open_cited() -> None:
 
 
 def read(source: str, spans: Sequence[Span] = ()) -> None:
-    """Draw one document with its headings; the reader can ask about selected text."""
+    """Draw one document with its headings and marked `spans`; the reader can ask about selected text."""
     try:
         document = process.athena().store.document(source)
     except UnknownDocument:
@@ -112,7 +112,7 @@ def read(source: str, spans: Sequence[Span] = ()) -> None:
 
 
 def _ask_about(globs: Sequence[str], text: str = "") -> None:
-    """Go to a new conversation about these documents alone, with a text in its field."""
+    """Go to a new conversation about only these documents; `text`, if any, is quoted in its field."""
     close_dialog()
     state.open_conversation("")
     set_scope(None, globs)
@@ -125,7 +125,7 @@ def _ask_about(globs: Sequence[str], text: str = "") -> None:
 
 
 def confirm_deletion(documents: Sequence[DocumentInfo]) -> None:
-    """Ask before documents are deleted."""
+    """Ask whether to delete documents, and delete them after a yes."""
     athena = process.athena()
     st.text(f"Answers will no longer cite {'it' if len(documents) == 1 else 'them'}.")
     uploaded = [is_upload(athena, info) for info in documents]

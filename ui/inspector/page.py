@@ -1,4 +1,4 @@
-"""The inspector: how an answer was found, what other settings find, and why a section was left out."""
+"""The inspector: how an answer was found, the results with other settings, and why a section is missing."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def page() -> None:
 
 
 def _inspected() -> Turn | None:
-    """Return the turn that the address names, else the last one; None without turns."""
+    """Return the turn that the address names, else the last one; None if there is no turn."""
     try:
         turns = whose.get(state.conversation_id()).turns
     except UnknownConversation:
@@ -69,7 +69,7 @@ def _found(turn: Turn) -> None:
 
 
 def why_not(turn: Turn) -> None:
-    """Draw the choice of a document and of a section in it, and how far that section came."""
+    """Draw the choice of a document and a section, and the step of the search that left the section out."""
     store = process.athena().store
     source = st.selectbox(
         "The document that you expected",
@@ -132,7 +132,7 @@ def what_if(turn: Turn) -> None:
 
 
 def options_of(answer: Answer) -> RetrievalOptions:
-    """Return the options of the answer's search, as far as it stored them."""
+    """Return the search options stored with the answer; the current ones for those not stored."""
     return process.athena().options.with_kept(answer.settings)
 
 
@@ -146,7 +146,7 @@ def _controls(now: RetrievalOptions) -> RetrievalOptions:
 
 
 def _search(answer: Answer, options: RetrievalOptions, *, ranks: int | None = KEPT_RANKS) -> Retrieval:
-    """Search again for the answer's question."""
+    """Search again for the answer's question; the steps keep the first `ranks` of each list (None = all)."""
     return process.athena().hybrid_search.search(
         answer.condensed_question or answer.question,
         options=options,

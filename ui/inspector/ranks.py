@@ -1,4 +1,4 @@
-"""The steps of an answer as pictures: a box for each step, and the ranks of sections from list to list."""
+"""Charts of an answer's steps: a box for each step, and the ranks of sections from list to list."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ COUNTS: Mapping[str, str] = {
 }
 """The text in the box of a step, by the step's name; a list is replaced by its length."""
 
-DEPTH = 12  # ranks that the chart draws; lower ones stand on the line below
-LABEL = 32  # characters of a section's name in the chart
+DEPTH = 12  # ranks with a line of their own in the chart; all lower ranks share the next line
+LABEL = 32  # most characters of a section's name in the chart
 KEPT, OTHER = "#0f7b80", "#8a8578"
 LINE = {"type": "line", "interpolate": "monotone", "strokeWidth": 2.5}
 CIRCLE = {"type": "circle", "size": 420, "opacity": 1}
 RANK = {"type": "text", "color": "#ffffff", "fontSize": 11}
-LOW = {"condition": {"test": f"datum.place > {DEPTH}", "value": "…"}}  # circles that stand on one another
-NAME_PX = 150  # of a section's name beside the chart, also on a phone
+LOW = {"condition": {"test": f"datum.place > {DEPTH}", "value": "…"}}  # these circles overlap
+NAME_PX = 150  # width of the section names beside the chart, also on a phone
 AXIS = {"ticks": False, "domain": False, "grid": False, "labelLimit": NAME_PX}
-LABELS = {"light": "#5c5a54", "dark": "#c9d1d9"}  # colours of names, which Streamlit's are too faint for
+LABELS = {"light": "#5c5a54", "dark": "#c9d1d9"}  # colours of labels; Streamlit's own are too faint
 
 
 def step_boxes(steps: Sequence[Step]) -> View:
-    """Return the boxes of the steps, from left to right, with their share of the longest step's time."""
+    """Return {"steps": boxes}, from left to right; `share` is of the longest step's time, 0 to 1."""
     longest = max((step.ms for step in steps if step.status != "skipped"), default=0.0) or 1.0
     return {"steps": [_box(step, longest) for step in steps]}
 
@@ -77,7 +77,7 @@ def _count(step: Step) -> str:
 
 
 def duration(ms: float) -> str:
-    """Return a time in the unit that people read."""
+    """Return milliseconds as text: "1.2 s", "40 ms" or "3.1 ms"."""
     if ms >= 1000:
         return f"{ms / 1000:.1f} s"
     return f"{ms:.0f} ms" if ms >= 10 else f"{ms:.1f} ms"
@@ -85,7 +85,7 @@ def duration(ms: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """The rankings of a search as ids of sections, best first, by the chart's column."""
+    """The rankings of a search: for each column of the chart, the ids of sections, best first."""
 
     columns: Mapping[str, Sequence[str]]
     places: Mapping[str, str]  # file and headings of a section, by id
@@ -97,13 +97,13 @@ class Ranks:
         return [*self.columns.values()][-1]
 
     def rank(self, column: str, section_id: str) -> int | None:
-        """Return a section's rank in a column, from 1; None where it is not in it."""
+        """Return a section's rank in a column, from 1; None if the column does not have it."""
         ranking = self.columns[column]
         return ranking.index(section_id) + 1 if section_id in ranking else None
 
 
 def ranks_of(steps: Sequence[Step]) -> Ranks:
-    """Return the rankings that the steps recorded."""
+    """Return the rankings that the steps recorded; without them, "Fused" and "Selected" are empty."""
     search, select = data_of(steps, "search"), data_of(steps, "select")
     columns = {
         LISTS_SHOWN[name]: list(dict.fromkeys(hit["section_id"] for hit in search[name]))
@@ -136,14 +136,14 @@ LISTS_SHOWN: Mapping[str, str] = {
 
 
 def rank_rows(found: Ranks) -> list[View]:
-    """Return a row for each circle of the chart: of the selected sections, and of the first fused ones."""
+    """Return a row for each circle of the chart, of at most `DEPTH` sections: selected, then first fused."""
     first = found.columns.get("Fused") or next(iter(found.columns.values()))
     shown = list(dict.fromkeys([*found.selected, *first[:DEPTH]]))[:DEPTH]
     return [row for place, section in enumerate(shown, 1) for row in _rows(found, section, place)]
 
 
 def _rows(found: Ranks, section_id: str, place: int) -> list[View]:
-    """Return the circles of one section; in the last column each has a place of its own, by `place`."""
+    """Return the rows for one section's circles; `place` is its position in the last column, from 1."""
     kept, where = section_id in found.selected, found.places.get(section_id, section_id)
     why = "" if kept else found.left_out.get(section_id, "not selected")
     name = shortened(where.rpartition(" › ")[2], LABEL)
@@ -161,7 +161,7 @@ def _rows(found: Ranks, section_id: str, place: int) -> list[View]:
 
 
 def draw_chart(found: Ranks, *, key: str) -> None:
-    """Draw the chart of ranks; the store names the sections that the search did not read."""
+    """Draw the chart of ranks; section names that the steps did not record are read from the store."""
     unread = {one for ranking in found.columns.values() for one in ranking[:DEPTH]} - found.places.keys()
     stored = process.athena().store.get_many(unread).values()
     named = {

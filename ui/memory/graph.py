@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from memory.index import UserIndex
     from memory.user_memory import UserMemory
 
-DRAWN = 36  # names at most: more is no picture
+DRAWN = 36  # most names drawn: with more, the graph cannot be read
 COLOURS = {
     "light": ("#1d2227", "#5c5a54", "#0b666b", "#e3efee"),
     "dark": ("#e6e8ea", "#a4adb7", "#5cc4c0", "#1b2f31"),
 }
-"""Colours of names, relations, outlines and grounds."""
+"""Colours of names, relations, outlines and backgrounds, by theme."""
 
 
 def graph_of(memory: UserMemory) -> None:
-    """Draw the graph, if there are relations."""
+    """Draw the graph, if the memory has relations."""
     with memory.index.lock:
         if memory.index.relations:
             drawn = dot(memory.index, theme=st.context.theme.type or "light")
@@ -31,7 +31,7 @@ def graph_of(memory: UserMemory) -> None:
 
 
 def dot(index: UserIndex, *, theme: str) -> str:
-    """Return the graph of the most frequent names that have a relation, in Graphviz's language."""
+    """Return the graph of the `DRAWN` most frequent names that have a relation, in the DOT language."""
     text, quiet, line, ground = COLOURS[theme]
     edges: dict[tuple[str, str], list[str]] = {}
     for one in index.relations.values():
@@ -58,5 +58,5 @@ def dot(index: UserIndex, *, theme: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a text for a quoted label, in which nothing ends the label or is an escape."""
+    """Return a text as the inside of a quoted label: one short line, with quotes and backslashes escaped."""
     return shortened(one_line(text), 40).replace("\\", "\\\\").replace('"', '\\"')

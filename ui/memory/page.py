@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from pipeline.stores.memories import Memory
 
 SWITCH: Mapping[str, str] = {"Off": "none", "What I ask for": "inject", "What I say": "agent"}
-"""The choices with their presets; other presets can be set where the server is started."""
-PAGE = 100  # memories that are listed
+"""The choices and their presets; the server can be started with other presets."""
+PAGE = 100  # most memories listed
 SEARCH = "memory-search"
-LONGEST = 4000  # characters of an edited memory
-SHOWN = 600  # characters of a message
+LONGEST = 4000  # most characters of an edited memory
+SHOWN = 600  # most characters shown of a memory
 EMPTY = "Nothing is remembered about you yet. Say in the chat: “Remember that …”."
 NOT_FOUND = "Nothing like that is remembered. Try other words."
 OPEN, EDIT, PIN, UNPIN, FORGET = "Open the conversation", "Edit …", "Pin", "Unpin", "Forget …"
@@ -38,16 +38,16 @@ RESTORE = "Restore what it replaced"
 
 IN_FILES = "You cannot undo this. Your backups still contain it."
 IN_MONGODB = "You cannot undo this. MongoDB's journal and backups keep it until they are overwritten."
-PREVIEWED = 12  # facts and messages that a preview lists
+PREVIEWED = 12  # most facts and messages that a preview lists
 
 Preview = Callable[["UserMemory"], "Forgetting"]
 
 
 @dataclass(slots=True)
 class LastEdit:
-    """The memory that this session edited last, to undo that."""
+    """The memory that this session edited last, kept for Undo."""
 
-    edited: tuple[str, str] | None = None  # id and text before
+    edited: tuple[str, str] | None = None  # its id now, and its text before
 
 
 def page() -> None:
@@ -75,7 +75,7 @@ def page() -> None:
 
 
 def _switch() -> None:
-    """Draw the choice of the memory preset, which holds for every user of this server."""
+    """Draw the choice of the memory preset, which applies to every user of this server."""
     settings = process.settings()
     now = next((name for name, preset in SWITCH.items() if preset == settings.memory), settings.memory)
     names = list(dict.fromkeys([*SWITCH, now]))
@@ -110,7 +110,7 @@ def _listed(listed: Sequence[Memory]) -> None:
 
 
 def _found(query: str) -> None:
-    """Draw the facts that a search finds; the search of conversations finds messages."""
+    """Draw the facts that match; messages are found by the sidebar's search of conversations."""
     facts = user_memory().search(query, limit=PAGE)
     if not facts:
         st.text(NOT_FOUND)
@@ -142,7 +142,7 @@ def _fact(memory: Memory) -> None:
 
 @messages.noticed
 def _manage(memory: Memory, turn: str) -> None:
-    """Handle a choice in the menu of a fact, which was said in a turn of this id."""
+    """Handle a choice in a fact's menu; `turn` is the id of the turn where it was said."""
     match entered(f"menu-{memory.id}"):
         case "Open the conversation":
             open_dialog(OPEN, partial(open_turn, turn))
@@ -180,15 +180,15 @@ def _undo_edit() -> None:
 
 @messages.noticed
 def _undo(memory_id: str, text: str) -> None:
-    kept(LastEdit).edited = None
     user_memory().edit(memory_id, text)
+    kept(LastEdit).edited = None
 
 
 # -- forgetting --------------------------------------------------------------------------------------------
 
 
 def ask_about(preview: Preview) -> None:
-    """Open the dialog that forgets the memories and messages of a preview."""
+    """Open the dialog that shows a preview, and forgets its memories and messages after a yes."""
     open_dialog("Forget this?", partial(confirm_forgetting, preview))
 
 

@@ -1,4 +1,4 @@
-"""The assistant beside the console: one conversation a game, silent while its computer is off."""
+"""The assistant beside the console: one conversation per game, silent while the ship's computer is off."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ QUESTION = "mission-question"
 
 
 def assistant(game: Game, *, put: Callable[[str, int], None]) -> None:
-    """Draw the conversation and the field for a question; `put` takes a clicked command."""
+    """Draw the conversation and the question field; `put` gets a clicked command and a growing number."""
     persona = mission_persona()
     conversation = _conversation(game)
     run = runner().of(conversation.info.id) if conversation else None
@@ -84,9 +84,9 @@ def _greeting(game: Game, persona: Persona) -> None:
 def _conversation(game: Game) -> Conversation | None:
     if not (wanted := game.conversation_id):
         return None
-    try:  # private to this process: a game is not listed and not remembered
+    try:  # private to this process: neither listed nor remembered
         found = process.athena().private_conversations.get(wanted)
-    except UnknownConversation:  # of an earlier process: the next question begins another
+    except UnknownConversation:  # it was in an earlier process: the next question begins another
         return None
     return found if found.info.user == whose.user() else None
 
@@ -100,7 +100,7 @@ def _asked(level: str, question: str, *, instead_of: str = "", **_: object) -> N
 def ask(game: Game, question: str, *, instead_of: str = "") -> None:
     """Start answering a question in the conversation of a game; see `OnAsk`.
 
-    Nothing of it is listed among the conversations, or remembered.
+    Do nothing if the assistant is silent. The conversation is neither listed nor remembered.
     """
     if why_athena_is_silent(game.ship, game.state):
         return

@@ -22,12 +22,12 @@ INTRODUCTION = (
     "You are alone aboard and do not know this ship. You have a console, and an assistant that has read "
     "the manuals. Ship’s time passes only while a command takes time."
 )
-ADDRESS = "level"  # of the page's address
+ADDRESS = "level"  # the query parameter of the page's address
 
 
 @dataclass(slots=True)
 class MissionState:
-    """The open level ("" = the choice of levels)."""
+    """The id of the open level ("" = the choice of levels)."""
 
     level: str = ""
 
@@ -43,7 +43,7 @@ def game_of(level_id: str) -> Game:
 
 
 def opened_level() -> str:
-    """Return the open level: the one in the address first, so that a reload finds it again."""
+    """Return the id of the open level: from the address, else the last one; "" = the choice of levels."""
     from_address = st.query_params.get(ADDRESS, "")
     if from_address:
         kept(MissionState).level = from_address

@@ -1,4 +1,4 @@
-"""The mission: choose a level and play it; a game that cannot be played says why."""
+"""The mission page: choose a level and play it; if its game cannot be loaded, the page shows why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A level in play: the strip, the console, the ship, the assistant, and the end."""
+"""The page of a game: the strip, the console, the ship, the assistant, and the ending."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _head(game: Game) -> None:
 
 
 def confirm_abandoning(level: str, title: str) -> None:
-    """Ask before a running game is deleted."""
+    """Ask whether to delete a running game, and delete it after a yes."""
     st.text(f"This deletes your game of “{title}”. To leave and keep it, choose “All levels”.")
     if messages.confirmed(no="Keep playing", yes="Abandon", key="game"):
         saved_games().discard(level)
@@ -75,7 +75,7 @@ def _seen() -> str:
 
 @dataclass(slots=True)
 class ConsoleLine:
-    """The number of the last console line that was run, and the command to put on the line."""
+    """The number of the last console line that was run, and the command to put on the input line."""
 
     number: int = 0
     fill: View = field(default_factory=NOTHING_TO_FILL.copy)
@@ -89,14 +89,14 @@ def _console(game: Game) -> None:
 
 
 def _put(line: str, number: int) -> None:
-    """Put a command of an answer on the console's line, also where a phone shows the answer."""
+    """Put a command from an answer on the console's input line; on a phone, show the console."""
     kept(ConsoleLine).fill = {"number": number, "line": line}
     choose(VIEW, VIEWS[0])
 
 
 @messages.noticed
 def _typed(level: str) -> None:
-    """Run a typed line once, and save the game."""
+    """Run the typed line, unless it was run before, and save the game; a line of `LEAVE` closes the level."""
     typed, last = sent("console-panel", "command"), kept(ConsoleLine)
     if not typed or typed.get("level") != level or int(typed["seq"]) <= last.number:
         return
@@ -108,7 +108,7 @@ def _typed(level: str) -> None:
 
 
 def run(level: str, line: str) -> None:
-    """Run a line of the console; a question goes to the assistant."""
+    """Run a line of the console and save the game; a question goes to the assistant."""
     questions: list[str] = []
 
     def put(_: Game, question: str) -> str:
@@ -127,7 +127,7 @@ def run(level: str, line: str) -> None:
 
 
 def _hints(game: Game) -> None:
-    """Draw the hints given so far, and the button for the next."""
+    """Draw the hints given so far, and the button for the next hint."""
     left = len(game.hints_left)
     with st.popover("Hints", icon=":material/lightbulb:", type="tertiary"):
         for number, place in enumerate(game.hints_given, start=1):
@@ -142,7 +142,7 @@ def _hints(game: Game) -> None:
 
 @messages.noticed
 def _hint(level: str, given: int) -> None:
-    """Show the next hint; `given` is how many were shown, so that a second click shows no further one."""
+    """Give the next hint if `given` hints were given so far: a double click gives only one."""
     game = game_of(level)
     if len(game.hints_given) == given:
         game.hint()

@@ -21,13 +21,13 @@ View = dict[str, Any]  # what a component gets: JSON only
 
 NOTHING_TO_FILL: View = {"number": 0, "line": ""}
 ALARM = re.compile(r"\d\d:\d\d  [WC]-\d{3}  ")
-DEEPEST = 4  # words of a command with prepared completions; the page shortens longer commands
-MARGIN = 0.25  # shown beyond a gauge's limits, as a share of their distance
+DEEPEST = 4  # words before the last for which completions are prepared; `console.js` handles longer commands
+MARGIN = 0.25  # length of a bar beyond each limit, as a share of the range between the limits
 OVER = {Outcome.WON: "The level is won.", Outcome.LOST: "The level is lost."}
 
 
 def console_view(game: Game, *, acknowledged: int, fill: View = NOTHING_TO_FILL) -> View:
-    """Return the console: its lines so far, history and completions, and the command to put on its line."""
+    """Return the console's data: `acknowledged` is the last line run, `fill` a command for the input."""
     before = the_story().beginning if game.level.number == 1 else []
     how = [] if game.transcript else ["", f"{game.clock}  {HOW_TO_BEGIN}"]
     return {
@@ -44,7 +44,7 @@ def console_view(game: Game, *, acknowledged: int, fill: View = NOTHING_TO_FILL)
 
 
 def line_view(line: str, prompt: str) -> View:
-    """Return a line with its kind and its coloured spans."""
+    """Return a line with its kind ("command", "alarm", "end" or "") and its coloured spans."""
     return {"text": line, "kind": _kind(line, prompt), "spans": [*map(list, marks(line))]}
 
 
@@ -58,7 +58,7 @@ def _kind(text: str, prompt: str) -> str:
 
 @cache
 def completions() -> dict[str, list[str]]:
-    """Return the words that may follow each beginning of a command, by the beginning in lower case."""
+    """Return the possible next words for each beginning of a command, which is in lower case."""
     found: dict[str, list[str]] = {}
     _grow(the_ship(), [], found)
     return found
@@ -93,7 +93,7 @@ def ship_view(game: Game) -> View:
 
 
 def gauge_view(gauge: Gauge) -> View:
-    """Return a gauge with its positions on the bar, in percent of the bar's length."""
+    """Return a gauge; `at` (None without value), `from` and `to` are positions on its bar, in percent."""
     quantity, value = gauge.quantity, gauge.value
     low, high = _scale(quantity)
 
@@ -115,7 +115,7 @@ def gauge_view(gauge: Gauge) -> View:
 
 
 def _scale(quantity: Quantity) -> tuple[float, float]:
-    """Return the ends of a bar: a little beyond the limits, but not below 0 or above 100 %."""
+    """Return the ends of a bar: `MARGIN` beyond the limits, not below 0 if `min` is not; for %, up to 100."""
     low, high = quantity.min, quantity.max
     margin = (high - low) * MARGIN
     below = low - margin
@@ -138,12 +138,12 @@ def strip_view(game: Game) -> View:
 
 
 def once(alarms: Iterable[Alarm]) -> list[Alarm]:
-    """Return the alarms, each code and text once."""
+    """Return the alarms without repeated pairs of code and text."""
     return list({(alarm.code, alarm.text): alarm for alarm in alarms}.values())
 
 
 def alarm_view(alarm: Alarm) -> View:
-    """Return an alarm for the banner."""
+    """Return the data of an alarm for the banner."""
     return {
         "code": alarm.code,
         "title": alarm.title,

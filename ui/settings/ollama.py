@@ -15,7 +15,7 @@ from ui.shared.process import answering_model, look_for_models
 from ui.shared.state import entered
 from ui.shared.words import plain
 
-LIST_S = 5.0  # that Ollama may take for its list of models
+LIST_S = 5.0  # timeout of the request for Ollama's models
 GIGABYTE = 1e9
 FIELD, PULLING = "pull-name", "pulling"
 
@@ -29,7 +29,7 @@ class Installed:
 
 
 def installed_models(url: str) -> list[Installed] | None:
-    """Return Ollama's models that can chat, the smallest first; None if no Ollama answers there."""
+    """Return the chat models of the Ollama at `url`, smallest first; None if it does not answer."""
     import httpx
     import ollama
 
@@ -45,7 +45,7 @@ def installed_models(url: str) -> list[Installed] | None:
 
 
 def ollama_models(found: Sequence[Installed] | None) -> None:
-    """Draw Ollama's models with their sizes, and the field that pulls another; None if it does not answer."""
+    """Draw the `found` models and the field that pulls another; None means that Ollama does not answer."""
     url = process.settings().ollama_url
     st.markdown("**Ollama's models**")
     if found is None:
@@ -71,7 +71,7 @@ def _start(url: str) -> None:
 
 
 def _pull(url: str, job: Job) -> None:
-    """Pull a model until it is there or the job is stopped; raises `AthenaError`."""
+    """Pull the model that the job is named after, until it is complete or stopped; raises `AthenaError`."""
     for status, done, total in pull_model(job.title, url=url):
         share = min(1.0, done / total) if total else 0.0
         size = f" {done / GIGABYTE:.2f} of {total / GIGABYTE:.2f} GB" if total else ""

@@ -37,7 +37,7 @@ KEYS = get_args(UsageKey)
 
 @dataclass(slots=True)
 class Form:
-    """How often the fields were saved in this session; each save replaces them with new ones."""
+    """How often this session saved the form; the number is in the fields' keys, so a save resets them."""
 
     times: int = 0
 
@@ -48,7 +48,7 @@ def page() -> None:
     open_to_change = changeable(settings)
     installed = ollama.installed_models(settings.ollama_url)
     if installed is None and answering_model().startswith("ollama/"):
-        look_for_models()  # it has gone since it was last looked for
+        look_for_models()  # Ollama has stopped since the last lookup
     with st.container(key="page"), st.container(key="settings", width=FORM_PX):
         st.header("Settings", anchor=False)
         st.subheader("Language model", anchor=False)
@@ -131,13 +131,13 @@ def _key_field(settings: Settings, open_to_change: frozenset[str]) -> str:
 
 
 def _shown(name: str, settings: Settings) -> str:
-    """Return a setting's value as its field shows it: without the password of an address."""
+    """Return a setting's value for its field, without the password of an address; "" for None."""
     value = getattr(settings, name)
     return "" if value is None else without_password(str(value))
 
 
 def _origin(name: str, settings: Settings) -> None:
-    """Say where a value was set if it cannot be changed here."""
+    """Draw where a value was set, if it cannot be changed on this page."""
     if name in changeable(settings):
         return
     if name in settings.fixed:
@@ -147,7 +147,7 @@ def _origin(name: str, settings: Settings) -> None:
 
 
 def _changed(given: Mapping[str, str], settings: Settings, open_to_change: frozenset[str]) -> dict[str, Any]:
-    """Return the settings that were changed; None for an emptied field."""
+    """Return the changed settings; an emptied field gives None, but an empty key field no change."""
     changed = {name: value for name, value in given.items() if name in open_to_change and name != KEY
                and value != _shown(name, settings)}  # fmt: skip
     key = {KEY: given[KEY]} if given[KEY] and KEY in open_to_change else {}
@@ -172,7 +172,7 @@ def _save(changes: Mapping[str, Any]) -> None:
 
 
 def usage() -> None:
-    """Draw the usage of everybody."""
+    """Draw the usage of all users."""
     st.subheader("Usage", anchor=False)
     conversations = process.athena().conversations
     if not conversations.list(limit=1):
@@ -194,7 +194,7 @@ def usage() -> None:
 
 
 def cells(row: UsageRow) -> dict[str, str]:
-    """Return a row as texts; unknown values are dashes."""
+    """Return a row as texts by column; unknown values are dashes, estimated tokens begin with "~"."""
     about = "~" if row.estimated else ""
 
     def tokens(count: int | None) -> str:

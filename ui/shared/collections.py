@@ -1,6 +1,6 @@
-"""Collections of documents as a tree with ticks: each ingested folder, and the uploads.
+"""The document tree with checkboxes. A collection is an ingested folder, or all uploads.
 
-A path in the tree names its collection first, as folders of two may have one name: `manuals//systems/`.
+A path in the tree begins with its collection, since two may have folders of one name: `manuals//systems/`.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 
 View = dict[str, Any]
 
-LISTED = 200  # folders and documents that are listed of one folder
-FOUND = 50  # documents that are listed of a search
+LISTED = 200  # most folders and documents listed in one folder
+FOUND = 50  # most documents listed for a search
 UPLOADS = "Uploads"
 IN = "//"  # between a collection's name and a folder or document in it
 
 
 @dataclass(slots=True)
 class Unfolded:
-    """The folders that this session has open, by tree."""
+    """The paths of the folders that this session has open, by the key of the tree."""
 
     paths: dict[str, set[str]] = field(default_factory=dict)
 
 
 def collections(documents: Iterable[DocumentInfo]) -> Mapping[str, Sequence[DocumentInfo]]:
-    """Return the documents by collection: the name of the ingested folder, longer where two share one."""
+    """Return the documents by collection: by its folder's name, or by its full path if two share the name."""
     by_root: dict[str, list[DocumentInfo]] = {}
     for info in documents:
         by_root.setdefault(info.root, []).append(info)
@@ -49,7 +49,7 @@ def collections(documents: Iterable[DocumentInfo]) -> Mapping[str, Sequence[Docu
 
 
 def tree_nodes(documents: Sequence[DocumentInfo], opened: Collection[str], *, query: str = "") -> list[View]:
-    """Return the tree's nodes, with the contents of open folders; with a query, those it finds."""
+    """Return the nodes of the tree, with the contents of open folders; for a query, a list of the matches."""
     named = collections(documents)
     if words := query.lower().split():
         every = ((f"{name}{IN}{info.source}", info) for name, inside in named.items() for info in inside)
@@ -132,14 +132,14 @@ def documents_below(documents: Sequence[DocumentInfo], ticked: Iterable[str]) ->
 
 
 def globs_of(documents: Sequence[DocumentInfo], ticked: Iterable[str]) -> tuple[str, ...]:
-    """Return globs that match the documents at and below the ticked paths alone; () for every document."""
+    """Return globs that match only the documents at and below the ticked paths; () if that is all or none."""
     chosen = [info.source for info in documents_below(documents, ticked)]
     others = {info.source for info in documents}.difference(chosen)
     return tuple(map(literal, _largest(chosen, others))) if others else ()
 
 
 def ticked_by(scope: Iterable[str], documents: Sequence[DocumentInfo]) -> list[str]:
-    """Return the paths to tick for a scope of `globs_of`: collections, folders and documents."""
+    """Return the paths (collections, folders, documents) to tick for a scope that `globs_of` made."""
     paths = {written(glob).rstrip("/") for glob in scope}
     folders = tuple(f"{path}/" for path in paths)
     ticked = list[str]()
@@ -151,7 +151,7 @@ def ticked_by(scope: Iterable[str], documents: Sequence[DocumentInfo]) -> list[s
 
 
 def _largest(chosen: Collection[str], others: Collection[str], at: str = "") -> list[str]:
-    """Return the largest folders, below `at`, that hold chosen sources and no others, and single sources."""
+    """Return the largest folders, at or below `at`, with chosen sources only, and the chosen sources left."""
     if not (chosen and others):
         return [at] if chosen else []
     parts: dict[str, tuple[list[str], list[str]]] = {}

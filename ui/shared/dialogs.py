@@ -1,7 +1,7 @@
 """The open dialog: kept until it is closed, and drawn by every run of its page.
 
-Streamlit closes each dialog that a run does not draw. One drawn only by the run after a click would be closed
-by the end of an answer or of an ingest.
+Streamlit closes each dialog that a run of the page does not draw. If only the run after the click drew it,
+the dialog would close when an answer or an ingest ends.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Width = Literal["small", "medium", "large"]
 
 @dataclass(slots=True)
 class OpenDialog:
-    """The page that is drawn, and the dialog that is open on it; `draw` is None without one."""
+    """The page that is drawn, and the dialog that is open on it; `draw` is None if none is open."""
 
     page: str = ""
     title: str = ""
@@ -29,31 +29,31 @@ class OpenDialog:
 
 
 def come_to(page: str) -> None:
-    """Note which page is drawn; if it is another one than before, close the dialog."""
+    """Record which page is drawn; if it is not the page drawn before, close the dialog."""
     dialog = kept(OpenDialog)
     if dialog.page != page:
         dialog.page, dialog.draw = page, None
 
 
 def open_dialog(title: str, draw: Callable[[], None], *, width: Width = "small") -> None:
-    """Open a dialog in place of any other; also from a callback."""
+    """Open a dialog in place of any other; `draw` draws its content. Callbacks may call this, too."""
     dialog = kept(OpenDialog)
     dialog.title, dialog.draw, dialog.width = title, draw, width
 
 
 def close_dialog() -> None:
-    """Draw no dialog in the next run of the page."""
+    """Close the dialog: the next run of the page does not draw it."""
     kept(OpenDialog).draw = None
 
 
 def end_dialog() -> NoReturn:
-    """Close the dialog that calls this, and run the page."""
+    """Close the dialog that calls this, and run the page again; never returns."""
     close_dialog()
     st.rerun()
 
 
 def show_dialog(guarded: Callable[[Draw], Draw]) -> None:
-    """Draw the open dialog; `guarded` shows its expected errors, as a dialog also runs without its page."""
+    """Draw the open dialog, if any; `guarded` shows its errors, as a dialog can run without its page."""
     dialog = kept(OpenDialog)
     if dialog.draw is not None:
         st.dialog(dialog.title, width=dialog.width, on_dismiss=close_dialog)(guarded(dialog.draw))()

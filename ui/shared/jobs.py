@@ -1,4 +1,4 @@
-"""Work in threads, which outlives clicks and pages; jobs of a kind run one at a time, with progress."""
+"""Work in background threads, which clicks and page changes do not end; one job of a kind at a time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 INDEXING = "indexing"
-LOOK_EVERY = 0.4  # seconds between two looks at the progress
+LOOK_EVERY = 0.4  # seconds between two polls of the progress
 STAGES: Mapping[str, str] = {
     "reading": "Read {done:,} of {total:,}",
     "embedding": "Prepared {share:.0%} of what was read",
@@ -32,7 +32,7 @@ UNEXPECTED = AthenaError(
 
 
 class Work:
-    """Work in a thread: it should end once `stop` is set; `error` is None only after success."""
+    """Work in a thread, which should end once `stop` is set; `error` is None only after success."""
 
     def __init__(self, title: str) -> None:
         self.title = title
@@ -41,16 +41,16 @@ class Work:
         self._done = threading.Event()
 
     def start(self, work: Callable[[], None]) -> None:
-        """Begin, in a thread that ends with the process."""
+        """Run `work` in a daemon thread."""
         threading.Thread(target=self._run, args=(work,), name="athena-work", daemon=True).start()
 
     @property
     def working(self) -> bool:
-        """Whether the work goes on."""
+        """Whether the work is not finished."""
         return not self._done.is_set()
 
     def wait(self, seconds: float) -> bool:
-        """Wait for the end; return False if it did not come in time."""
+        """Wait until the work ends, at most this long; return whether it ended."""
         return self._done.wait(seconds)
 
     def _run(self, work: Callable[[], None]) -> None:
@@ -60,12 +60,12 @@ class Work:
         except AthenaError as error:
             log.warning("%s failed: %s", type(self).__name__, error)
             self.error = error
-        finally:  # also after an unexpected error, which goes on to the log
+        finally:  # also after an unexpected error, which Python prints to the terminal
             self._done.set()
 
 
 class Job(Work):
-    """Work with progress bars: share and text of each stage, in the order of their start."""
+    """Work with a progress bar for each stage: the share done (0 to 1) and a text, in order of start."""
 
     def __init__(self, title: str, *, notes: Sequence[str] = ()) -> None:
         super().__init__(title)
@@ -75,14 +75,14 @@ class Job(Work):
 
 
 class Jobs:
-    """The running job of a kind, or the last one until it is dismissed."""
+    """The running job of one kind, or the last one until it is dismissed."""
 
     def __init__(self) -> None:
         self.current: Job | None = None
         self._lock = threading.Lock()
 
     def start(self, job: Job, work: Callable[[Job], None]) -> bool:
-        """Start a job, whose `work` gets it; return False if another is still running."""
+        """Call `work(job)` in a thread; return False, without a call, if another job is still running."""
         with self._lock:
             if self.working:
                 return False
@@ -96,7 +96,7 @@ class Jobs:
         return self.current is not None and self.current.working
 
     def dismiss(self) -> None:
-        """Forget a finished job."""
+        """Remove the job if it is finished."""
         if not self.working:
             self.current = None
 
@@ -107,12 +107,12 @@ def _all_jobs() -> dict[str, Jobs]:
 
 
 def jobs(kind: str = INDEXING) -> Jobs:
-    """Return this process's jobs of a kind."""
+    """Return the jobs of a kind, which all sessions of this process share."""
     return _all_jobs().setdefault(kind, Jobs())
 
 
 def index(title: str, ingest: Callable[..., IngestReport], *, notes: Sequence[str] = ()) -> bool:
-    """Index in the background; return False if that is being done already."""
+    """Start `ingest` as a background job; return False if an indexing job is already running."""
 
     def work(job: Job) -> None:
         def note(now: Progress) -> None:
@@ -127,7 +127,7 @@ def index(title: str, ingest: Callable[..., IngestReport], *, notes: Sequence[st
 
 
 def index_corpus() -> None:
-    """Index the corpus of the settings, before anybody has opened a page."""
+    """Start to index the configured corpus in the background; no page needs to be open."""
 
     def ingest(**watched: object) -> IngestReport:
         athena = process.opened()
@@ -137,9 +137,9 @@ def index_corpus() -> None:
 
 
 def show_job(busy: bool, *, on_end: Callable[[Job], None], kind: str = INDEXING) -> None:
-    """Draw the progress of a job of a kind, with a button to stop it, or its end by `on_end`.
+    """Draw the progress of the job of a kind with a Stop button; after success, `on_end` draws its result.
 
-    `busy` is whether the page was drawn while a job ran: at its end, the whole page is drawn again.
+    `busy` says whether a job ran when the page was drawn: if so, its end draws the whole page again.
     """
     st.fragment(_progress, run_every=LOOK_EVERY if busy else None)(busy, kind, on_end)
 

@@ -19,7 +19,7 @@ class OfferedPages:
 
 
 def offer(pages: Mapping[str, Page]) -> None:
-    """Let the session's pages link to these."""
+    """Set the pages that this session can link to, by key."""
     kept(OfferedPages).pages = pages
 
 
@@ -29,5 +29,5 @@ def link(key: str, label: str, *, icon: str) -> None:
 
 
 def go(key: str, **query: str) -> None:
-    """Leave for a page; `query` goes into its address."""
+    """Switch to a page; `query` becomes the query parameters of its address."""
     st.switch_page(kept(OfferedPages).pages[key], query_params=query)

@@ -1,7 +1,7 @@
-"""Markdown to HTML that is safe to insert: no raw HTML, no images, links to the web alone.
+"""Markdown to HTML that is safe to insert: no raw HTML, no images; only web and mail links work.
 
-Marked stretches of the text become elements. Each stretch is put into the text as two characters of Unicode's
-private use area before it is parsed; the renderer replaces them by tags that never cross another element.
+Marked spans of the text become elements. Before parsing, a character of Unicode's private use area is put at
+each end of a span (or replaces a chip). The renderer turns these into tags that never cross another element.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from readers.front_matter import read_front_matter
 
 Kind = Literal["mark", "answer", "unsupported", "chip"]
 
-PRIVATE = re.compile("[\ue100-\uf8ff]")  # nothing of a document may stand for a mark
+PRIVATE = re.compile("[\ue100-\uf8ff]")  # replaced in documents: there they would be read as marks
 END = "\ue100"
 BEGIN = {"mark": 0xE101, "answer": 0xE102}
-UNSUPPORTED, CHIP = 0xE200, 0xE600  # and the value, of up to 1,000
+UNSUPPORTED, CHIP = 0xE200, 0xE600  # plus the span's value, at most `MOST`
 MOST = 0x3FF
 ID = re.compile(r"\b[A-Z][A-Z0-9]{0,7}(?:-[A-Z0-9]{1,8})+\b")  # P-ATM-01, C-105: not broken at hyphens
 TASK = re.compile(r"\[([ xX])\] ")
@@ -34,14 +34,14 @@ WEB = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 HEAD = re.compile(
     r"[ \t>\u2060-\u2063]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?:\[[ xX]\] )?(?:#{1,6}[ \t]+)?\|?[ \t]*"
 )
-"""Block syntax at the start of a line: with a mark before it, the line would be no list item or row."""
+"""Block syntax at the start of a line; with a mark before it, Markdown would see no list item or row."""
 RULE = re.compile(r"[ \t>]*(?:```|~~~|={3,}[ \t]*$|\|?[ \t]*:?-+:?[ \t|:-]*$)", re.MULTILINE)
-"""A fence, an underline or the delimiter row of a table."""
+"""A line that is a code fence, the underline of a heading, or the delimiter row of a table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A marked stretch of a text; `value` is a chip's number or a sentence's index."""
+    """A marked span of a text, as character offsets; `value` is a chip's number or a sentence's index."""
 
     start: int
     end: int
@@ -58,9 +58,9 @@ class _State:
 
 
 def html_of(text: str, *, spans: Sequence[Span] = (), references: bool = True) -> str:
-    """Return the HTML of a Markdown text.
+    """Return the HTML of a Markdown text, with an element for each span.
 
-    `references=False` is for answers: a model's "[1]: …" at the end must not swallow the markers [1].
+    `references=False` is for answers: a line "[1]: …" by the model must not turn the markers [1] into links.
     """
     return _html(display(_with_marks(_cleaned(text), spans)), references=references)
 
@@ -68,9 +68,9 @@ def html_of(text: str, *, spans: Sequence[Span] = (), references: bool = True) -
 def file_html(
     text: str, *, source: str, spans: Sequence[Span] = (), start: int = 0, end: int | None = None
 ) -> str:
-    """Return the HTML of a stretch of a file as its readers see it; `spans` count from the file's beginning.
+    """Return the HTML of `text[start:end]` of a file; the offsets of `spans` count from the file's beginning.
 
-    Marks of site generators and front matter are left out. Headings have the ids `h-1`, `h-2` …
+    Front matter and the syntax of site generators are left out. Headings get the ids `h-1`, `h-2` …
     """
     start = max(start, read_front_matter(text, source=source)[1])
     masked = mask(_cleaned(text), suffix=PurePosixPath(source).suffix)[start:end]
@@ -79,13 +79,13 @@ def file_html(
 
 
 def headings_of(html: str) -> list[tuple[int, str, str]]:
-    """Return level, id and plain text of the headings of a rendered file."""
+    """Return (level, id, plain text) of each heading in the HTML of `file_html`."""
     found = re.findall(r'<h([1-6]) id="(h-\d+)">(.*?)</h\1>', html, re.DOTALL)
     return [(int(level), name, re.sub(r"<[^>]*>", "", inside).strip()) for level, name, inside in found]
 
 
 def text_of(text: str) -> str:
-    """Return the words of a Markdown text, on one line; a row of a table without its outer bars."""
+    """Return a Markdown text as plain text on one line, without bars or blanks at its ends."""
     spaced = BLOCK_TAG.sub(" ", html_of(text))
     return " ".join(unescape(re.sub(r"<[^>]*>", "", spaced)).split()).strip("| ")
 
@@ -94,8 +94,8 @@ def text_of(text: str) -> str:
 
 
 def _with_marks(text: str, spans: Sequence[Span]) -> str:
-    """Return the text with two characters around each stretch, and one in the place of each chip."""
-    put: list[tuple[int, int, str]] = []  # where, how much is replaced, by which characters
+    """Return the text with a character at each end of a span, or in place of a chip; skip invalid spans."""
+    put: list[tuple[int, int, str]] = []  # offset, length of the replaced text, new characters
     for span in spans:
         if not 0 <= span.start < span.end <= len(text) or span.value > MOST:
             continue
@@ -115,7 +115,7 @@ def _with_marks(text: str, spans: Sequence[Span]) -> str:
 
 
 def _inside(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the bounds of a stretch without what begins its first line, and without its last line ends."""
+    """Return the bounds of a span without the block syntax, rule lines and blanks at its two ends."""
     while start < end:
         start += len(text[start:end]) - len(text[start:end].lstrip())
         line = text.rfind("\n", 0, start) + 1
@@ -136,7 +136,7 @@ def _inside(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _cleaned(text: str) -> str:
-    """Replace characters of the private use area one for one, so that offsets hold."""
+    """Replace each character of the private use area by one other, so that offsets stay valid."""
     return PRIVATE.sub("\ufffd", text)
 
 
@@ -159,7 +159,7 @@ def _parser(references: bool) -> MarkdownIt:
 
 
 def _text(content: str, state: _State, *, wrap: str = "{}") -> str:
-    """Return the HTML of a piece of text, its marks as elements; `wrap` goes around each piece of words."""
+    """Return the HTML of a text with its marks as elements; `wrap` is a format for the text between marks."""
     made = list[str]()
     for piece in re.split("([\ue100-\uf8ff])", content):
         if not piece:
@@ -248,9 +248,9 @@ RULES: dict[str, Any] = {
 
 
 def tag(name: str, *inside: str, **attributes: str | bool | None) -> str:
-    """Return an element around HTML; attributes are escaped, one that is None or False is left out.
+    """Return an HTML element around `inside`, which is HTML already; the values of attributes are escaped.
 
-    `class_` is the class, `data_x` and `aria_x` are written with a hyphen.
+    `class_` becomes `class`, `data_x` becomes `data-x`. None and False omit it; True writes only the name.
     """
     written = [
         f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{escape(str(value))}"')
@@ -266,7 +266,7 @@ def icon(name: str) -> str:
 
 
 def crumbs(parts: Sequence[str]) -> str:
-    """Return a breadcrumb of texts, the last one strong."""
+    """Return the HTML of a breadcrumb of plain texts; the last one is emphasised."""
 
     def each() -> Iterator[str]:
         for number, part in enumerate(parts, start=1):

@@ -29,17 +29,17 @@ def show_error(problem: str, fix: str) -> None:
 
 
 def notify(text: str) -> None:
-    """Show a message over the page until the reader closes it, without names of variables."""
+    """Show a toast until the reader closes it, with field labels instead of `ATHENA_…` variables."""
     st.toast(with_code(in_labels(text)), icon=ERROR_ICON, duration="infinite")
 
 
 def summary(error: AthenaError | MissionError) -> str:
-    """Return the first line of an error and its fix; further lines list details for the log."""
+    """Return the first line of an error's problem, then its fix; the other lines are details for the log."""
     return f"{error.problem.splitlines()[0].rstrip(':')} {error.fix}".strip()
 
 
 def noticed(callback: Callable[Given, object]) -> Callable[Given, None]:
-    """Wrap the callback of a widget: an expected error is shown over the page."""
+    """Wrap the callback of a widget: an expected error is shown as a toast, not raised."""
 
     @wraps(callback)
     def guarded(*args: Given.args, **given: Given.kwargs) -> None:
@@ -53,7 +53,7 @@ def noticed(callback: Callable[Given, object]) -> Callable[Given, None]:
 
 
 def shown(part: Callable[Given, object]) -> Callable[Given, None]:
-    """Wrap a fragment or dialog: an expected error is shown in its place."""
+    """Wrap a fragment or dialog: an expected error is shown in its place, not raised."""
 
     @wraps(part)
     def guarded(*args: Given.args, **given: Given.kwargs) -> None:

@@ -1,4 +1,4 @@
-"""The process's settings, its Athena, and the names of assistant and language model."""
+"""The settings of this process, its Athena, and the names of the assistant and the language model."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ ICON = Path(__file__).with_name("icon.svg")
 LOGO = Path(__file__).with_name("logo.svg")
 MANUAL = "systems/atmosphere-supply.md"  # one of the manuals that come with Athena
 PROXY_USER = "athena_user"
-"""The key in `st.user` of the name that a proxy's header gives."""
+"""The key in `st.user` for the user's name from the proxy's header."""
 
 MODEL_KEPT_S = 60
 """Seconds after which the language model is looked up again."""
 
-_served_with: list[Settings] = []  # at most one: what `athena serve` was started with
+_served_with: list[Settings] = []  # at most one: the settings of `athena serve`
 
 
 def use_settings(settings: Settings) -> None:
-    """Serve with these settings instead of those of the environment."""
+    """Use these settings in this process instead of those of the environment."""
     _served_with[:] = [settings]
 
 
 def change_settings(changes: Mapping[str, Any]) -> None:
     """Store changed settings and use them in every session, from the next question on.
 
-    Raises `ConfigurationError`.
+    Raises `ConfigurationError` if a value is invalid or cannot be stored; then nothing changes.
     """
     changed = athena().change_settings(changes)
     if _served_with:
@@ -53,7 +53,7 @@ def athena() -> Athena:
 
 
 def settings() -> Settings:
-    """Return the settings without opening Athena."""
+    """Return the settings of `use_settings`, else those of the environment; does not open Athena."""
     from athena import load_settings
 
     return _served_with[0] if _served_with else load_settings()
@@ -61,7 +61,7 @@ def settings() -> Settings:
 
 @st.cache_resource(show_spinner="Opening the documents …")
 def opened() -> Athena:
-    """Return the Athena of this process, also outside of a session."""
+    """Return the Athena of this process; opens and warms it up once. Works outside of a session, too."""
     from athena import open_athena
 
     athena = open_athena(settings())
@@ -70,7 +70,7 @@ def opened() -> Athena:
 
 
 def name_of_assistant() -> str:
-    """Return the assistant's name; the page reports a persona file that cannot be read."""
+    """Return the assistant's name; the default name if the persona cannot be read, which the page shows."""
     try:
         return load_persona(settings().persona).name
     except AthenaError as error:
@@ -85,12 +85,12 @@ def is_the_ships(documents: Iterable[DocumentInfo]) -> bool:
 
 @st.cache_resource(ttl=MODEL_KEPT_S, show_spinner=False, hash_funcs={"athena.assistant.Athena": id})
 def _chosen(opened: Athena, llm: str) -> ModelChoice:
-    del llm  # another setting is looked up anew
+    del llm  # only a part of the cache's key
     return opened.models.language_model()[1]
 
 
 def chosen_model() -> ModelChoice:
-    """Return the language model that answers, or why there is none."""
+    """Return the language model that answers, or why there is none; cached for `MODEL_KEPT_S`."""
     return _chosen(athena(), settings().llm)
 
 
@@ -100,5 +100,5 @@ def answering_model() -> str:
 
 
 def look_for_models() -> None:
-    """Look for the language model again at its next use."""
+    """Drop the cached language model: its next use looks for it again."""
     _chosen.clear()

@@ -11,11 +11,11 @@ import streamlit as st
 Record = TypeVar("Record")
 
 ANSWER = "answer"
-"""Parameter of the address: which answer of the conversation is shown, counting from 1."""
+"""The query parameter for the number of the answer to show in its conversation, from 1."""
 
 
 def kept(record: type[Record]) -> Record:
-    """Return the session's one record of a class, made with its defaults at first use."""
+    """Return this session's only instance of a record class, made with its defaults at first use."""
     return cast("Record", st.session_state.setdefault(record.__name__, record()))
 
 
@@ -27,7 +27,7 @@ class Taken:
 
 
 def sent(key: str, trigger: str) -> dict[str, Any]:
-    """Return what a component sent with a trigger; empty for nothing, and for a click handled before."""
+    """Return the value that a component sent with a trigger; {} if there is none or it was handled before."""
     value = (st.session_state.get(key) or {}).get(trigger)
     taken = kept(Taken).at
     if not value or ("at" in value and taken.get((key, trigger)) == value["at"]):
@@ -37,7 +37,7 @@ def sent(key: str, trigger: str) -> dict[str, Any]:
 
 
 def entered(key: str) -> str:
-    """Return the value of a widget as text, for its callback."""
+    """Return the value of a widget as stripped text, for its callback; "" if it has none."""
     return str(st.session_state.get(key) or "").strip()
 
 
@@ -48,33 +48,33 @@ def submitted(key: str) -> tuple[str, Sequence[Any]]:
 
 
 def begin_with(key: str, value: str) -> None:
-    """Set the first value of a widget, before it is drawn."""
+    """Set the value of a widget that has none yet; call this before the widget is drawn."""
     st.session_state.setdefault(key, value)
 
 
 def choose(key: str, value: str) -> None:
-    """Set the value of a widget, before it is drawn."""
+    """Set the value of a widget; call this before the widget is drawn."""
     st.session_state[key] = value
 
 
 @dataclass(frozen=True, slots=True)
 class OpenEvidence:
-    """The citation that the evidence pane shows, and whether with the whole file."""
+    """The citation that the evidence pane shows."""
 
     turn_id: str
     kind: Literal["citation", "nearest"]
-    marker: int
-    whole: bool = False
+    marker: int  # for "nearest": the index of the section, from 0
+    whole: bool = False  # whether the pane shows the whole file
 
 
 @dataclass(slots=True)
 class SharedState:
     """State that several pages read."""
 
-    conversation: str = ""  # "" = a new one
+    conversation: str = ""  # its id; "" = a new one
     evidence: OpenEvidence | None = None  # None = the pane is closed
     agent: bool = False  # whether the agent is asked
-    working: str = ""  # the conversation, if its answer or title was being written when the sidebar was drawn
+    working: str = ""  # id of the conversation that was being answered or titled when the sidebar was drawn
 
 
 def shared() -> SharedState:
@@ -83,7 +83,7 @@ def shared() -> SharedState:
 
 
 def conversation_id() -> str:
-    """Return the conversation to draw: the one in the address first, so that a reload finds it again."""
+    """Return the id of the conversation to draw: from the address, else the last one; "" = a new one."""
     from_address = st.query_params.get("c", "")
     if from_address:
         shared().conversation = from_address
@@ -91,14 +91,14 @@ def conversation_id() -> str:
 
 
 def drawn_conversation_id() -> str:
-    """Return the conversation drawn last, for callbacks: the browser may still send an old address."""
+    """Return the id of the conversation drawn last: in callbacks, the address may still be an old one."""
     return shared().conversation
 
 
 def open_conversation(conversation: str, *, in_address: bool = True) -> None:
-    """Make a conversation the current one ("" = a new one); the pane closes.
+    """Make a conversation the current one ("" = a new one), and close the evidence pane.
 
-    A private one is not `in_address`: nothing but this session can open it.
+    Private conversations are not put `in_address`, since only this session can open them.
     """
     shared().conversation = conversation
     shared().evidence = None

@@ -1,4 +1,4 @@
-"""Uploaded files: keep them, index them, and tell their documents from others."""
+"""Uploaded files: store them, index them, and tell whether a document was uploaded."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 TYPES = [suffix.removeprefix(".") for known in FORMATS for suffix in known.suffixes]
-"""Endings of files that can be added."""
+"""The suffixes of the files that can be added, without the dot."""
 
 
 def uploads_folder(athena: Athena) -> Path:
-    """Return the folder in which uploaded files are kept."""
+    """Return the folder where uploaded files are stored."""
     return Path(athena.settings.data_dir) / UPLOADS
 
 
@@ -37,7 +37,7 @@ def is_upload(athena: Athena, info: DocumentInfo) -> bool:
 def keep_files(athena: Athena, files: Sequence[UploadedFile]) -> Accepted:
     """Store files in the folder of uploads, replacing earlier ones.
 
-    Raises `AthenaError` if none of them can be read.
+    Raises `AthenaError` if none of them can be kept, or if the disk is full.
     """
     with changing_files:
         most = int(athena.settings.max_file_mb * MEGABYTE)
@@ -45,7 +45,7 @@ def keep_files(athena: Athena, files: Sequence[UploadedFile]) -> Accepted:
 
 
 def index_kept(athena: Athena, paths: Collection[str], **watched: Any) -> IngestReport:
-    """Index the uploaded files; delete the files of `paths` that cannot be read."""
+    """Index the folder of uploads; delete those files of `paths` that cannot be read."""
     report = athena.ingest([uploads_folder(athena)], **watched)
     with changing_files:
         for problem in report.problems:
@@ -55,7 +55,7 @@ def index_kept(athena: Athena, paths: Collection[str], **watched: Any) -> Ingest
 
 
 def index_files(athena: Athena, files: Sequence[UploadedFile]) -> tuple[str, ...]:
-    """Store and index files; return the globs of their documents. Raises `AthenaError` if there are none."""
+    """Store and index files; return globs of their documents. Raises `AthenaError` if no file becomes one."""
     kept = set(keep_files(athena, files).paths)
     report = index_kept(athena, kept)
     documents = (info for info in athena.store.documents() if is_upload(athena, info))

@@ -1,4 +1,4 @@
-"""Words as widgets take them: most of Streamlit's texts are read as Markdown."""
+"""Texts for widgets: escaping, since Streamlit reads most texts as Markdown, shortening, local times."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ SPECIAL = frozenset("\\`*_{}[]()#+-.!|<>~:$")
 
 
 def plain(text: str) -> str:
-    """Text for a widget that reads Markdown, escaped so that it is shown as it is."""
+    """Return a text escaped for a widget that reads Markdown, so that the widget shows it unchanged."""
     escaped = "".join(f"\\{character}" if character in SPECIAL else character for character in text)
-    return escaped.replace("\\:material/", "\\:\u2060material/")  # an icon's name is one escaped, too
+    return escaped.replace("\\:material/", "\\:\u2060material/")  # an escaped icon would still be drawn
 
 
 def with_code(text: str) -> str:
-    """Text for the same widgets, in which `words in backticks` stay code and lines stay lines."""
+    """Like `plain`, but `words in backticks` are shown as code, and line breaks are kept."""
     parts = enumerate(re.split(r"(`[^`\n]+`)", text))
     return "".join(part if number % 2 else plain(part).replace("\n", "  \n") for number, part in parts)
 
 
 def in_labels(text: str) -> str:
-    """Replace variables in a message by the labels of fields, or the settings' names; drop error numbers."""
+    """Replace `ATHENA_…` in a message by the field's label or the setting's name; drop error numbers."""
 
     def label(found: re.Match[str]) -> str:
         setting, value = found[2].lower(), found[3]
@@ -41,17 +41,17 @@ def in_labels(text: str) -> str:
 
 
 def local_time(seconds: float) -> str:
-    """Return a time on this machine's clock, to the minute."""
+    """Return Unix seconds as a local time of this machine: YYYY-MM-DD HH:MM."""
     return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def one_line(text: str) -> str:
-    """Text with line ends and runs of spaces as single spaces."""
+    """Return the text with each run of whitespace as one space, and none at its ends."""
     return " ".join(text.split())
 
 
 def shortened(text: str, length: int) -> str:
-    """Return the text, cut between words to about `length` characters."""
+    """Return the text; if longer than `length` characters, cut it between words and add an ellipsis."""
     if len(text) <= length:
         return text
     return text[:length].rsplit(" ", 1)[0].rstrip(" ,;:.") + " …"

@@ -1,4 +1,4 @@
-"""The SQLite file: opened, read, written, backed up and checked; its errors as `StoreError`."""
+"""The SQLite file: open, read, write, back up and check it; its errors become `StoreError`."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ class Database:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._idle: list[sqlite3.Connection] = []
-        weakref.finalize(self, _close_all, self._idle)  # where nobody closes it
+        weakref.finalize(self, _close_all, self._idle)  # if nobody calls `close`
         self._closed = False
         with self._borrow():  # so that a file that cannot be used is reported now
             pass
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
-        """A connection for the block, in which every query sees the same state; raises `StoreError`."""
+        """Yield a connection; all queries in the block see the same state. Raises `StoreError`."""
         with self._borrow() as connection:
             connection.execute("BEGIN")
             try:
@@ -57,9 +57,9 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """A connection for one transaction: committed at the end of the block, undone if it raises.
+        """Yield a connection in a transaction: committed at the end of the block, undone if the block raises.
 
-        One block writes at a time, in all processes; others wait. Raises `StoreError`.
+        One block in all processes writes at a time; others wait for `BUSY_TIMEOUT_S`. Raises `StoreError`.
         """
         with self._borrow() as connection:
             connection.execute("BEGIN IMMEDIATE")
@@ -70,7 +70,7 @@ class Database:
                 _roll_back(connection)
 
     def truncate_log(self, *, wait_s: float) -> bool:
-        """Write the log back into the file and empty it; False if others still read it after `wait_s`."""
+        """Write the log back into the file and empty it; return False if it is still read after `wait_s`."""
         with self._borrow() as connection, _waiting(connection, wait_s):
             (are_reading, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             return not are_reading
@@ -79,7 +79,7 @@ class Database:
         """Remove every byte of deleted rows from the file and its log.
 
         `secure_delete` alone leaves copies in the log, and in pages where SQLite has moved rows. Raises
-        `ErasureIncomplete` where another process goes on reading an older state, or writing.
+        `ErasureIncomplete` if, after `wait_s`, another process still reads an older state, or writes.
         """
         with self._borrow() as connection, _waiting(connection, wait_s):
             try:
@@ -94,11 +94,11 @@ class Database:
                 raise ErasureIncomplete(
                     f"It is forgotten, but bytes of it may still be in '{self.path.name}' or its log: "
                     "another program is using them.",
-                    "Close the other programs that use this folder; the next one that opens it goes on.",
+                    "Close the other programs that use this folder; the next to open it erases the rest.",
                 )
 
     def resume_erasure(self) -> None:
-        """Go on with an erasure that was interrupted, unless another process still reads those bytes."""
+        """Complete an interrupted erasure; log a warning if another process still reads the erased bytes."""
         with self.read() as connection:
             (unfinished,) = connection.execute("SELECT erasing FROM state").fetchone()
         if unfinished:
@@ -143,7 +143,7 @@ class Database:
 
 
 class MemoryDatabase(Database):
-    """A database in memory, with one connection; nothing of it comes into a file."""
+    """A database in memory, with one connection; none of it is written to a file."""
 
     def __init__(self) -> None:
         self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
@@ -170,12 +170,12 @@ def store_errors(path: Path) -> Iterator[None]:
 
 
 def describe(error: sqlite3.Error, path: Path) -> StoreError:
-    """The `StoreError` for an error of SQLite about the file at `path`."""
+    """Return the `StoreError` for an error of SQLite about the file at `path`."""
     match _code(error):
         case "FULL":
             return DiskFull(
                 f"Cannot write '{path}': the disk is full.",
-                "Free some space and try again: everything that was stored before is whole.",
+                "Free some space and try again: everything that was stored before is intact.",
             )
         case "CORRUPT" | "NOTADB":
             return StoreError(
@@ -193,12 +193,12 @@ def describe(error: sqlite3.Error, path: Path) -> StoreError:
 
 
 def as_json(values: Iterable[object]) -> str:
-    """Values as a JSON list, for `json_each`."""
+    """Return values as a JSON list, for SQLite's `json_each`."""
     return json.dumps([*values], ensure_ascii=False)
 
 
 def unwritable(path: Path, error: Exception) -> StoreError:
-    """The error for a folder or file that the operating system does not let us write."""
+    """Return the error for a folder or file that the operating system does not let us write."""
     return StoreError(
         f"Cannot write '{path}': {getattr(error, 'strerror', None) or error}.",
         "Make it writable, or name another folder with --data-dir.",
@@ -228,7 +228,7 @@ def _open(path: Path) -> sqlite3.Connection:
 
 @contextmanager
 def _waiting(connection: sqlite3.Connection, seconds: float) -> Iterator[None]:
-    """Have each call in the block wait so long for other processes."""
+    """Let each call in the block wait up to `seconds` for other processes."""
     connection.execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
     try:
         yield
@@ -237,7 +237,7 @@ def _waiting(connection: sqlite3.Connection, seconds: float) -> Iterator[None]:
 
 
 def _log_ahead(connection: sqlite3.Connection) -> None:
-    """Have SQLite write ahead; where another process makes the file, SQLite itself does not wait for it."""
+    """Turn on the write-ahead log; retry while another process makes the file, as SQLite does not wait."""
     until = time.monotonic() + BUSY_TIMEOUT_S
     while True:
         try:
@@ -255,10 +255,10 @@ def _close_all(idle: list[sqlite3.Connection]) -> None:
 
 
 def _roll_back(connection: sqlite3.Connection) -> None:
-    if connection.in_transaction:  # SQLite has ended it itself where the disk was full
+    if connection.in_transaction:  # SQLite ends it itself if the disk is full
         connection.execute("ROLLBACK")
 
 
 def _code(error: sqlite3.Error) -> str:
-    """The primary name of an error's code: "BUSY" of SQLITE_BUSY_SNAPSHOT; "" where it has none."""
+    """Return the primary name of an error's code: "BUSY" for SQLITE_BUSY_SNAPSHOT; "" if it has none."""
     return (getattr(error, "sqlite_errorname", None) or "").removeprefix("SQLITE_").partition("_")[0]

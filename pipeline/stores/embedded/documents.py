@@ -1,6 +1,6 @@
-"""Documents as rows: written, removed, listed and read.
+"""Documents as rows: functions that write, remove, list and read them.
 
-Plain functions that take a connection, inside a transaction of their caller.
+Each takes a connection on which its caller has begun a transaction.
 """
 
 from __future__ import annotations
@@ -45,21 +45,21 @@ _parsed = lru_cache(maxsize=256)(json.loads)
 
 
 class State(NamedTuple):
-    """The index's name, which a rebuild changes, and how often its documents have changed."""
+    """The index's id, which a rebuild changes, and a number that rises with every change of a document."""
 
     index_id: str
     generation: int
 
 
 class Scored(NamedTuple):
-    """A node that a derived index has found, by its number, with its score; higher is better."""
+    """The number of a node that a derived index has found, and its score; higher is better."""
 
     number: int
     score: float
 
 
 def read_state(connection: sqlite3.Connection) -> State:
-    """The state as of now."""
+    """Return the current state."""
     return State(*connection.execute("SELECT index_id, generation FROM state").fetchone())
 
 
@@ -71,7 +71,7 @@ def read_manifest(connection: sqlite3.Connection) -> Manifest | None:
 
 
 def read_nodes(connection: sqlite3.Connection, where: str, *given: object) -> list[StoredNode]:
-    """The nodes that a condition selects, in reading order."""
+    """Return the nodes that an SQL condition with the parameters `given` selects, in reading order."""
     rows = connection.execute(f"{NODES} WHERE {where} ORDER BY node.number", given).fetchall()
     sections = [row[0] for row in rows if row[8] is None]
     children: dict[int, list[str]] = {number: [] for number in sections}
@@ -81,18 +81,18 @@ def read_nodes(connection: sqlite3.Connection, where: str, *given: object) -> li
 
 
 def document_numbers(connection: sqlite3.Connection, globs: Globs | None = None) -> frozenset[int]:
-    """The numbers of all documents, or of those that globs match."""
+    """Return the numbers of all documents, or of those whose source a glob matches."""
     rows = connection.execute("SELECT number, source FROM document")
     return frozenset(number for number, source in rows if globs is None or matches(source, globs))
 
 
 def node_metadata(row: tuple[Any, ...]) -> dict[str, Any]:
-    """The metadata of a row of `NODES`."""
+    """Return the whole metadata of the node in a row of `NODES`."""
     return whole_metadata(row[4], _parsed(row[9]) if row[9] else {})
 
 
 def rankings(connection: sqlite3.Connection, *found: Sequence[Scored]) -> list[tuple[Hit, ...]]:
-    """Rankings of found numbers; those that are not stored any more are dropped."""
+    """Return a ranking of hits for each list of found nodes; nodes that are no longer stored are dropped."""
     numbers = {number for scored in found for number, _ in scored}
     rows = connection.execute(_IDS, (as_json(sorted(numbers)),))
     ids = {number: (node_id, section_id) for number, node_id, section_id in rows}
@@ -105,9 +105,9 @@ def _node(row: tuple[Any, ...], children: tuple[str, ...]) -> StoredNode:
 
 
 def begin_writing(connection: sqlite3.Connection, manifest: Manifest, *, rebuild: bool) -> None:
-    """Check what the index was made with, or begin it anew; raises `ManifestMismatch`.
+    """Check the manifest of the index, or begin the index anew; raises `ManifestMismatch`.
 
-    An index without documents is begun anew with any manifest.
+    With `rebuild`, or without documents, it is begun anew: nodes and vectors are deleted, texts stay.
     """
     stored = read_manifest(connection)
     if stored is not None and not rebuild:
@@ -123,13 +123,13 @@ def begin_writing(connection: sqlite3.Connection, manifest: Manifest, *, rebuild
 
 
 def remove_document(connection: sqlite3.Connection, source: str) -> bool:
-    """Delete a document with its nodes and vectors; False where there was none."""
+    """Delete a document with its nodes and vectors; return False if there was none."""
     connection.execute("UPDATE state SET generation = generation + 1")  # derived indexes catch up
     return connection.execute("DELETE FROM document WHERE source = ?", (source,)).rowcount > 0
 
 
 def insert_document(connection: sqlite3.Connection, document: NewDocument) -> None:
-    """Write a document's rows."""
+    """Write a document's rows; no document of the same source may be stored."""
     import numpy as np
 
     by_section = document.sentences_by_section()

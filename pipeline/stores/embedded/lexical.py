@@ -1,11 +1,11 @@
-"""BM25 by tantivy: an index a level, so that each has its own statistics, derived from the SQLite file.
+"""BM25 by tantivy: one index per level, each with its own statistics, derived from the SQLite file.
 
-The folder holds `current.json` and the folder that it names, with both indexes. `current.json` says which
-documents they hold. Changed documents are deleted and added in one commit. The indexes are made anew, in
-another folder that then takes the place of the old one, after a rebuild, for another version of the analyser,
-when they cannot be read, and once as many documents were deleted from them as there are: tantivy keeps the
-words of deleted documents in its files, and in the statistics of BM25, until it merges these files.
-Only the holder of the store's writer lock changes anything here; everyone else searches.
+The folder has `current.json` and the folder that it names, with both indexes. `current.json` lists their
+documents. Changed documents are deleted and added in one commit. The indexes are rebuilt in another folder,
+which then replaces the old one: after a rebuild of the store, with another version of the analyser, if they
+cannot be read, and once as many documents were deleted from them as there are. Until tantivy merges its
+files, they keep the words of deleted documents, and the statistics of BM25 count these words.
+Only the holder of the store's writer lock changes anything here; everyone else only searches.
 """
 
 from __future__ import annotations
@@ -73,9 +73,9 @@ class LexicalIndex:
     def search(
         self, state: State, request: SearchRequest, *, documents: _Numbers | None
     ) -> dict[Level, list[Scored]]:
-        """The best nodes for a request's terms, a list a level; `documents` limits the search to those.
+        """Return the best nodes for a request's terms, a list per level; only in `documents`, if not None.
 
-        What is open may be older than `state`: some of its numbers may no longer exist.
+        The open index may be older than `state`: some numbers may no longer exist. {} if none is open.
         """
         if not (terms := request.terms):
             return {}
@@ -85,21 +85,21 @@ class LexicalIndex:
         }
 
     def lacking(self, state: State, terms: Collection[str]) -> frozenset[str]:
-        """The terms that no section has, 20 µs a term; none while nothing of this index is open."""
+        """Return the terms that no section has, in 20 µs per term; none of them while no index is open."""
         searcher = self._searchers_of(state).get("section")
         if searcher is None:
             return frozenset()
         return frozenset(term for term in terms if not search_index(searcher, [term], limit=1))
 
     def is_current(self, state: State) -> bool:
-        """Whether what is open was made from `state`; opens what others have made."""
+        """Return whether the open index was made from `state`; first open a newer one, if there is one."""
         with self._lock:
             if self._state() != state:
                 self._open()
             return self._state() == state
 
     def update(self, connection: sqlite3.Connection, state: State) -> None:
-        """Catch up with `state`; the caller holds the writer's lock."""
+        """Bring the indexes up to date with `state`; the caller holds the writer's lock."""
         if not state.index_id or self.is_current(state):
             return
         current, now = self._read_current(), document_numbers(connection)
@@ -125,9 +125,9 @@ class LexicalIndex:
     def _write(
         self, connection: sqlite3.Connection, made: Derived, *, added: _Numbers, remove: _Numbers | None
     ) -> None:
-        """Delete and add documents in the indexes of a folder (without `remove`, a new one), and use it.
+        """Delete and add documents in the indexes of a folder (a new one if `remove` is None), and use it.
 
-        `current.json` is written in one rename; all other folders are deleted then.
+        `current.json` is replaced in one rename; then all other folders are deleted.
         """
         for level in LEVELS:
             write_index(self._folder / made.folder / level, _rows(connection, level, added), remove=remove)
@@ -139,10 +139,10 @@ class LexicalIndex:
                 self._open()
             for path in self._folder.iterdir():
                 if path.is_dir() and path.name != made.folder:
-                    shutil.rmtree(path, ignore_errors=True)  # one that is open on Windows goes next time
+                    shutil.rmtree(path, ignore_errors=True)  # if open on Windows, it is deleted next time
 
     def _open(self) -> None:
-        """Open what `current.json` names, unless it is open already or cannot be."""
+        """Open the indexes that `current.json` names, unless they are open; log a warning if that fails."""
         current = self._read_current()
         if current is None or current == self._opened:
             return
@@ -154,7 +154,7 @@ class LexicalIndex:
             _log.warning("cannot open the index of words in '%s': %s", self._folder, error)
 
     def _read_current(self) -> Derived | None:
-        """The content of `current.json`; None where there is none, or of another version: it is made anew."""
+        """Return the content of `current.json`; None if it is missing, damaged or of another format."""
         try:
             stored: dict[str, Any] = json.loads((self._folder / CURRENT).read_text(encoding="utf-8"))
             found = Derived(**stored | {"documents": tuple(stored["documents"])})
@@ -196,7 +196,7 @@ def _schema() -> tantivy.Schema:
 
 
 def open_searcher(folder: Path) -> tantivy.Searcher:
-    """The index in a folder as it is now, for searching; raises `LexicalError`."""
+    """Open the index in a folder, as it is now, for searching; raises `LexicalError`."""
     with _errors():
         if not tantivy.Index.exists(str(folder)):
             raise FileNotFoundError(folder)
@@ -206,9 +206,9 @@ def open_searcher(folder: Path) -> tantivy.Searcher:
 def search_index(
     searcher: tantivy.Searcher, terms: Sequence[str], *, limit: int, documents: _Numbers | None = None
 ) -> list[Scored]:
-    """The nodes with any of the terms, best first, ties by number; `documents` limits the search to those."""
+    """Return the nodes with any of the terms, best first, ties by number; `documents` limits the search."""
     with _errors():
-        limit = max(1, min(limit, searcher.num_docs))  # room for all of them is made at once
+        limit = max(1, min(limit, searcher.num_docs))  # tantivy allocates room for `limit` hits at once
         hits = searcher.search(_query(terms, documents), limit=limit, count=False).hits
         numbers = searcher.fast_field_values("number", [address for _, address in hits])
     found = [Scored(int(number or 0), score) for number, (score, _) in zip(numbers, hits, strict=True)]
@@ -216,7 +216,7 @@ def search_index(
 
 
 def _query(terms: Sequence[str], documents: _Numbers | None) -> tantivy.Query:
-    """Any of the terms; one that is repeated weighs as often."""
+    """Return a query for any of the terms; a term that occurs n times has n times the weight."""
     query = tantivy.Query.boolean_query(
         [(tantivy.Occur.Should, _term(term, count)) for term, count in Counter(terms).items()]
     )
@@ -233,7 +233,7 @@ def _term(term: str, count: int) -> tantivy.Query:
 
 
 def write_index(folder: Path, rows: Iterable[_Row], *, remove: _Numbers | None = None) -> None:
-    """Delete documents by number and add rows, in one commit; without `remove`, in a new index."""
+    """Delete the documents `remove` and add rows, in one commit; if `remove` is None, in a new index."""
     with _errors():
         folder.mkdir(parents=True, exist_ok=True)
         is_new = remove is None
@@ -254,7 +254,7 @@ def write_index(folder: Path, rows: Iterable[_Row], *, remove: _Numbers | None =
 
 
 def _rows(connection: sqlite3.Connection, level: Level, documents: _Numbers) -> Iterator[_Row]:
-    """The nodes of some documents, in the order of their numbers."""
+    """Yield the nodes of these documents at one level, in the order of their numbers."""
     where = f"node.document IN (SELECT value FROM json_each(?)) AND {_IS_OF[level]}"
     for row in connection.execute(f"{NODES} WHERE {where} ORDER BY node.number", (as_json(documents),)):
         yield row[0], row[6], lexical_terms(row[5], node_metadata(row))

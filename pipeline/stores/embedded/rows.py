@@ -46,7 +46,7 @@ class EmbeddedRows:
             return [Row(**dict(zip(_NAMES, values, strict=True))) for values in found]
 
     def swap(self, kind: Kind, row: Row, *, expected: int) -> bool:
-        """Write a row if the stored one has the version `expected`, or none is stored and that is 0."""
+        """Write a row if the stored version is `expected` (0: none stored); return whether it was written."""
         write = f"UPDATE {kind} SET {_CHANGES} WHERE id = :id AND version = :expected"
         if expected == 0:
             write = f"INSERT OR IGNORE INTO {kind} ({_COLUMNS}) VALUES ({_VALUES})"
@@ -62,7 +62,7 @@ class EmbeddedRows:
 
     @contextmanager
     def transaction(self, *, erase: bool = False) -> Iterator[EmbeddedRows]:
-        """Make all changes in the block or none; with `erase`, overwrite every byte of deleted rows."""
+        """Make all changes in the block or none; with `erase`, then erase every byte of deleted rows."""
         with self._database.write() as connection:
             if erase:
                 connection.execute("UPDATE state SET erasing = 1")

@@ -1,4 +1,4 @@
-"""`EmbeddedStore`: one folder with the SQLite file, which is the truth, and the index of words.
+"""`EmbeddedStore`: one folder with the SQLite file and the index of words, which is derived from it.
 
 One writer at a time replaces and deletes documents.
 """
@@ -44,9 +44,9 @@ CHECKPOINT_WAIT_S = 0.2  # for readers in the middle of a search
 class EmbeddedStore:
     """Fulfils `Store`; safe to use from several threads and from several processes.
 
-    Readers see each document that the writer stores at their next search: by vector at once, by words once
-    the writer has finished. Given a `manifest`, a search in an index that was made
-    otherwise raises `ManifestMismatch`, also where another process has rebuilt it.
+    A search finds a document by vector as soon as the writer has stored it, and by words once the writer has
+    finished. With a `manifest`, a search in an index that was made with another one raises
+    `ManifestMismatch`, also if another process has rebuilt it since.
     """
 
     def __init__(self, folder: Path, *, manifest: Callable[[], Manifest] | None = None) -> None:
@@ -64,7 +64,7 @@ class EmbeddedStore:
         self._words: tuple[State, Set[str]] | None = None
 
     def documents(self) -> list[DocumentInfo]:
-        """All documents, sorted by source. Cached, and read again after a change (60 ms for 10,000)."""
+        """Return all documents, sorted by source; cached until one changes (reading 10,000 takes 60 ms)."""
         with self.database.read() as connection:
             state = tables.read_state(connection)
             if self._listed is None or self._listed[0] != state:
@@ -73,7 +73,7 @@ class EmbeddedStore:
         return [*self._listed[1]]
 
     def document(self, source: str) -> StoredDocument:
-        """One document whole; raises `UnknownDocument`."""
+        """Return one document with its text and sections; raises `UnknownDocument`."""
         with self.database.read() as connection:
             query = f"SELECT number, text, {tables.INFO} FROM document WHERE source = ?"
             row = connection.execute(query, (source,)).fetchone()
@@ -84,14 +84,14 @@ class EmbeddedStore:
         return StoredDocument(DocumentInfo(*info), text, tuple(sections))
 
     def get_many(self, node_ids: Collection[str]) -> dict[str, StoredNode]:
-        """Sections and sentences by id, in the order of the ids."""
+        """Return sections and sentences by id, in the order of the ids."""
         with self.database.read() as connection:
             nodes = tables.read_nodes(connection, tables.BY_ID, as_json(node_ids))
         by_id = {node.node_id: node for node in nodes}
         return {node_id: by_id[node_id] for node_id in node_ids if node_id in by_id}
 
     def statistics(self) -> Statistics:
-        """How much is indexed, and what it was made with; counted again (3 ms at 2,000) after each change."""
+        """Return the counts and the manifest; counted again after each change (3 ms for 2,000 documents)."""
         with self.database.read() as connection:
             state = tables.read_state(connection)
             if self._counted is None or self._counted[0] != state:
@@ -117,17 +117,17 @@ class EmbeddedStore:
             return SearchResponse(*tables.rankings(connection, *found))
 
     def vectors(self, node_ids: Collection[str]) -> dict[str, Vector]:
-        """The vectors of sections and sentences by id."""
+        """Return the vectors of sections and sentences by id."""
         with self.database.read() as connection:
             return read_vectors(connection, node_ids)
 
     def lacking(self, terms: Collection[str]) -> frozenset[str]:
-        """The analysed terms that no section has."""
+        """Return the terms, of these analysed ones, that no section has."""
         with self.database.read() as connection:
             return self._lexical.lacking(self._catch_up(connection), terms)
 
     def vocabulary(self, initial: str) -> Set[str]:
-        """The words of the sections that begin with a letter, in lower case."""
+        """Return the words of all sections, in lower case, that begin with the letter `initial`."""
         with self.database.read() as connection:
             state = tables.read_state(connection)
             known = self._words
@@ -139,7 +139,7 @@ class EmbeddedStore:
 
     @contextmanager
     def writing(self, manifest: Manifest, *, rebuild: bool = False) -> Iterator[EmbeddedWriting]:
-        """Hold the single writer's place while documents are replaced; raises `ManifestMismatch`."""
+        """Hold the writer's lock in the block; raises `ManifestMismatch`, and `StoreError` if it is taken."""
         with self._writer_lock(LOCK_WAIT_S):
             with self.database.write() as connection:
                 tables.begin_writing(connection, manifest, rebuild=rebuild)
@@ -153,7 +153,7 @@ class EmbeddedStore:
         self.database.close()
 
     def _catch_up(self, connection: sqlite3.Connection) -> State:
-        """Bring the index of words up to date, unless a writer does; return the state of this transaction."""
+        """Update the index of words, unless a writer has the lock; return the state of this transaction."""
         state = tables.read_state(connection)
         if state.index_id and not self._lexical.is_current(state):
             with suppress(_Taken), self._writer_lock(0), self.database.read() as now:
@@ -162,9 +162,9 @@ class EmbeddedStore:
 
     @contextmanager
     def _writer_lock(self, wait_s: float) -> Iterator[None]:
-        """Hold the writer's place; raises `StoreError` where another has it after `wait_s` seconds.
+        """Hold the writer's lock; raises `StoreError` if it is still taken after `wait_s` seconds.
 
-        It is not held twice, by the same thread neither. The system frees it when its process dies.
+        Not even the thread that holds it can take it again. The system frees it when its process dies.
         """
         lock = FileLock(self._folder / "writer.lock", thread_local=False, fallback_to_soft=False)
         try:
@@ -183,7 +183,7 @@ class EmbeddedStore:
 
 
 class _Taken(StoreError):
-    """Somebody else holds the writer's place."""
+    """The writer's lock is taken."""
 
 
 class EmbeddedWriting:
@@ -207,7 +207,7 @@ class EmbeddedWriting:
                 raise UnknownDocument(f"No document '{source}' is indexed.", "`athena ingest` adds it.")
 
     def finish(self) -> None:
-        """Bring the index of words up to date, and empty the log."""
+        """Bring the index of words up to date, and empty SQLite's log."""
         with self._database.read() as connection:
             self._lexical.update(connection, tables.read_state(connection))
         self._database.truncate_log(wait_s=CHECKPOINT_WAIT_S)

@@ -1,6 +1,6 @@
 """Exact dense search over all vectors, which are read once and then kept up to date.
 
-NumPy is imported with the first vector that is read: an ingest with nothing to do reads none.
+NumPy is imported when the first vector is read: an ingest with nothing to do reads none.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-MOST_BLOCKS = 64  # added one by one; above it everything is read again
+MOST_BLOCKS = 64  # each change adds one; if there are more, all vectors are read again
 
 _VECTORS = """
     SELECT number, sections, sections + sentences, vectors FROM embedding JOIN document ON number = document
@@ -38,7 +38,7 @@ class Block(NamedTuple):
 
 
 class VectorIndex:
-    """The vectors of both levels; safe to use from several threads, one at a time."""
+    """The vectors of both levels; safe to use from several threads, which search one after the other."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -54,9 +54,9 @@ class VectorIndex:
         request: SearchRequest,
         documents: Collection[int] | None,
     ) -> dict[Level, list[Scored]]:
-        """The nodes nearest to a request's vector by cosine, a list a level, best first.
+        """Return the nodes nearest to a request's vector by cosine, best first, a list per level.
 
-        `documents` limits the search to those numbers.
+        `documents` limits the search to the documents with these numbers. {} if there is no vector.
         """
         if (vector := request.vector) is None:
             return {}
@@ -87,7 +87,7 @@ class VectorIndex:
 def read_blocks(
     connection: sqlite3.Connection, documents: Collection[int], *, dimensions: int
 ) -> dict[Level, Block]:
-    """Read the vectors of some documents, by number, as a block a level."""
+    """Read the vectors of the documents with these numbers, as one block per level."""
     import numpy as np
 
     none = np.empty(0, dtype=np.int64)
@@ -110,7 +110,7 @@ def _joined(blocks: Sequence[Block]) -> Block:
 
 
 def without(block: Block, gone: Collection[int]) -> Block:
-    """Return a block without the rows of some documents."""
+    """Return a block with the rows of the documents `gone` marked as removed: their document becomes 0."""
     import numpy as np
 
     return block._replace(documents=np.where(np.isin(block.documents, list(gone)), 0, block.documents))
@@ -119,7 +119,7 @@ def without(block: Block, gone: Collection[int]) -> Block:
 def nearest(
     blocks: Iterable[Block], vector: Vector, limit: int, documents: Collection[int] | None
 ) -> list[Scored]:
-    """The `limit` best rows by dot product, best first; ties by number."""
+    """Return the `limit` best rows by dot product, best first, ties by number; `documents` limits them."""
     found = [scored for block in blocks for scored in _nearest(block, vector, limit, documents)]
     return sorted(found, key=lambda scored: (-scored.score, scored.number))[:limit]
 
@@ -138,7 +138,7 @@ def _nearest(block: Block, vector: Vector, limit: int, documents: Collection[int
 
 
 def read_vectors(connection: sqlite3.Connection, node_ids: Iterable[str]) -> dict[str, Vector]:
-    """The stored vectors of sections and sentences by id; an id that is not stored is missing."""
+    """Return the stored vectors of sections and sentences by id; an id that is not stored is missing."""
     import numpy as np
 
     places = connection.execute(_PLACES, (as_json(node_ids),)).fetchall()

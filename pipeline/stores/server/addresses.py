@@ -1,4 +1,4 @@
-"""Where the two servers are; messages name them without a password."""
+"""The addresses of the two servers; error messages show them without passwords."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pipeline.redaction import without_password
 
 MONGODB_FORM = "Give it as mongodb://USER:PASSWORD@HOST:PORT, with %XX for special characters."
 _MONGODB_URL = re.compile(r"mongodb(\+srv)?://([^/?#@]*@)?[^/?#@]+([/?][^@]*)?")
-"""An unescaped character of a password would move a part of it into the host, which drivers' errors quote."""
+"""An unescaped character would move a part of the password into the host, which drivers' errors quote."""
 _DATABASE = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
@@ -27,17 +27,17 @@ class ServerAddresses(ServerOptions):
         if not is_server_address(self.weaviate_url):
             raise ConfigurationError(
                 f"ATHENA_WEAVIATE_URL cannot be '{without_password(self.weaviate_url)}'.",
-                "Give it with its scheme and port: http://localhost:8080 is one.",
+                "Give it with its scheme and port, such as http://localhost:8080.",
             )
         if not _DATABASE.fullmatch(self.mongodb_database):
             raise ConfigurationError(
                 f"ATHENA_MONGODB_DATABASE cannot be '{self.mongodb_database}': Weaviate's collections are "
-                "called like it.",
+                "named after it.",
                 "Use letters, digits and _, beginning with a letter.",
             )
         return self
 
     @property
     def weaviate_prefix(self) -> str:
-        """How the names of Weaviate's collections begin: as the database in MongoDB, with a capital."""
+        """The beginning of the names of Weaviate's collections: MongoDB's database, with a capital."""
         return self.mongodb_database[0].upper() + self.mongodb_database[1:]

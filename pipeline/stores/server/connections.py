@@ -29,7 +29,7 @@ from pipeline.stores.server.addresses import ServerAddresses
 from pipeline.stores.server.errors import server_errors
 
 FORMAT = 2
-"""Rises with each change of MongoDB's records, and is stored with them."""
+"""Increase it with each change of MongoDB's records; it is stored with them."""
 
 Record = dict[str, Any]
 Db = Database[Record]
@@ -54,22 +54,22 @@ class Connections:
         hide(addresses.model_dump())  # from messages
         self.addresses = addresses
         self.known_versions: tuple[object, dict[str, str]] = None, {}
-        """The `Index` at one moment, and visible versions that were looked up then, by source."""
+        """The `Index` at one moment, and the visible versions that were read at that moment, by source."""
         self._lock = threading.RLock()
         self._pool = ThreadPoolExecutor(PARALLEL_CALLS, thread_name_prefix="weaviate")
 
     @contextmanager
     def mongodb(self) -> Iterator[Db]:
-        """The database for the block; pymongo's errors leave the block as our own."""
+        """Yield the database; pymongo's errors in the block are raised as our own."""
         with server_errors("MongoDB", self.addresses.mongodb_url):
             with self._lock:
                 database = self._database
             yield database
 
     def weaviate(self, *calls: Callable[[WeaviateClient], Result]) -> list[Result]:
-        """Make some calls at the same time and return their results; errors leave as our own.
+        """Make the calls at the same time, and return their results in order; raises our own errors.
 
-        A server that did not answer gets a new connection the next time: gRPC's own waits for minutes.
+        If the server did not answer, the next call opens a new connection: gRPC would wait for minutes.
         """
         try:
             with server_errors("Weaviate", self.addresses.weaviate_url):
@@ -129,7 +129,7 @@ class Connections:
 
 
 def _check_format(database: Db) -> None:
-    """Store the format in a new database; raises `StoreError` where another version made the records."""
+    """Store the format in a new database; raises `StoreError` if the records have another format."""
     is_used = "turn" in database.list_collection_names()  # read first: a new database gets its format first
     record = database["index"].find_one({"_id": "format"})
     found = record["number"] if record else 0
@@ -141,7 +141,7 @@ def _check_format(database: Db) -> None:
 
 
 def in_parts(items: Iterable[Item], size: int = ITEMS_A_CALL) -> Iterator[list[Item]]:
-    """The items in lists of at most `size`."""
+    """Yield the items in lists of at most `size`."""
     everything = list(items)
     for start in range(0, len(everything), size):
         yield everything[start : start + size]

@@ -63,7 +63,7 @@ _CASES: tuple[tuple[str, type[AthenaError], str, str], ...] = (
 
 @contextmanager
 def server_errors(name: str, url: str) -> Iterator[None]:
-    """Raise the errors of a server's driver in the block as our own."""
+    """Raise the driver's errors in the block as `StoreError`, or `ConfigurationError` for a bad setting."""
     try:
         yield
     except pymongo.errors.ConfigurationError as error:
@@ -93,6 +93,6 @@ def _described(error: Exception, name: str, url: str) -> AthenaError:
 
 
 def _detail(error: Exception) -> str:
-    """One line of a driver's message."""
+    """Return a driver's message on one line, at most `LONGEST_DETAIL` characters, without secrets."""
     text = redacted(without_password(" ".join(str(error).split()))) or type(error).__name__
     return text[:LONGEST_DETAIL].rstrip(".:, ")

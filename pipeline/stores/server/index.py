@@ -1,8 +1,8 @@
-"""The index's one record in MongoDB: what it was made with, and which collections of Weaviate it has.
+"""The index's one record in MongoDB: its manifest, and the build that names its collections in Weaviate.
 
 `build` is part of the names of these collections: a rebuild makes new ones. `is_emptied` is False from the
-beginning of a rebuild until all that was made of the documents is deleted; after a crash in between, the next
-ingest deletes it.
+beginning of a rebuild until the old nodes and collections are deleted; after a crash in between, the next
+ingest deletes them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ INDEX = {"_id": "index"}
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """The index as it is at one moment; documents are counted again where `generation` has risen."""
+    """The index at one moment; once `generation` has risen, documents are counted again."""
 
     build: str
     manifest: Manifest
@@ -34,7 +34,7 @@ class Index:
 
 
 def read_index(database: Db) -> Index | None:
-    """The index; None where nothing was ever written."""
+    """Return the index; None if nothing was ever written."""
     record = database["index"].find_one(INDEX)
     if record is None:
         return None
@@ -42,14 +42,14 @@ def read_index(database: Db) -> Index | None:
 
 
 def check_build(database: Db, build: str) -> None:
-    """Raise `StoreError` where another process has begun a rebuild."""
+    """Raise `StoreError` if another process has begun a rebuild."""
     index = read_index(database)
     if index is None or index.build != build:
         raise StoreError("Another process has begun to rebuild the index.", "Ingest again when it is done.")
 
 
 def raise_generation(database: Db) -> int:
-    """Raise the generation, because documents change, and return it."""
+    """Increase the generation, because documents change, and return it; 0 if there is no index."""
     raised = database["index"].find_one_and_update(
         INDEX, {"$inc": {"generation": 1}}, return_document=ReturnDocument.AFTER
     )
@@ -57,13 +57,13 @@ def raise_generation(database: Db) -> int:
 
 
 def visible_index(database: Db) -> Index | None:
-    """The index; None where no document is visible."""
+    """Return the index; None if no document is visible."""
     seen = database["documents"].find_one({"version": {"$ne": ""}}, {"_id": 1})
     return read_index(database) if seen else None
 
 
 def begin_writing(connections: Connections, manifest: Manifest, *, rebuild: bool) -> str:
-    """Return the build to write to; raises `ManifestMismatch`. An index without documents is made anew."""
+    """Return the build to write to; raises `ManifestMismatch` for a filled index with another manifest."""
     with connections.mongodb() as database:
         with suppress(DuplicateKeyError):  # there is one already
             database["index"].insert_one({**INDEX, **_new_index(manifest), "is_emptied": True})
@@ -86,7 +86,7 @@ def begin_writing(connections: Connections, manifest: Manifest, *, rebuild: bool
 def _empty(connections: Connections, database: Db, build: str) -> None:
     """Before a rebuild, delete everything derived from the documents, but not their texts.
 
-    A process that still writes a document finds that its version is not `next` any more.
+    A process that is still writing a document then finds that its version is no longer `next`.
     """
     stale = {"next": "", "sections": 0, "sentences": 0, "indexed_at": 0.0}
     database["documents"].update_many({}, {"$set": stale})

@@ -29,7 +29,7 @@ INFO = tuple(field.name for field in fields(DocumentInfo) if field.name != "sour
 def stored_objects(
     connections: Connections, database: Db, level: Level, node_ids: Ids[str]
 ) -> dict[str, Any]:
-    """The visible objects of some nodes of a level, by node id, with their vectors."""
+    """Return Weaviate's visible objects for these nodes of a level, by node id, with their vectors."""
     index = read_index(database)
     if index is None or not node_ids:
         return {}
@@ -49,13 +49,13 @@ def stored_objects(
 
 
 def document_fields(document: NewDocument) -> Record:
-    """The fields of a document's record that describe the visible version."""
+    """Return the fields of a document's record that describe the visible version."""
     info = asdict(document.info)
     return {name: info[name] for name in INFO} | {"language": document.language}
 
 
 def section_records(document: NewDocument, version: str) -> Iterator[Record]:
-    """The records of a document's sections, in order."""
+    """Yield the records of a document's sections, in order."""
     sentences = document.sentences_by_section()
     for order, node in enumerate(document.sections):
         yield {
@@ -79,12 +79,12 @@ def read_with_versions(
     read: Callable[[], Result],
     sources_of: Callable[[Result], Iterable[str]],
 ) -> tuple[Result, Mapping[str, str]]:
-    """What `read` returns, and the visible versions of its documents by source; "" for one without.
+    """Return the result of `read`, and the visible version ("" if none) of each document in it, by source.
 
-    A version is whole in both servers before the generation rises to the number that the document's record
-    then gets with the version. So what was read of a version is whole unless its number is above the
-    generation before; `read` is then called again, at most `READINGS` times. While the generation stays the
-    same, no visible version is deleted: those that were looked up before are known.
+    A version is complete in both servers before the generation rises, and the document's record then gets
+    the new generation with the version. So the result is complete unless a record's generation is above that
+    before `read`; `read` is then called again, `READINGS` times at most. While the generation stays the same,
+    no visible version is deleted, so that the versions that were read before are still known.
     """
     for _ in range(READINGS):
         index = read_index(database)
@@ -103,12 +103,12 @@ def read_with_versions(
 
 
 def _among(rows: Collection[Record], key: str, values: Iterable[str], *names: str) -> list[Record]:
-    """The records that have one of the values of a key; a call names only so many values."""
+    """Return the records whose `key` has one of the values, in calls of limited size."""
     return [one for some in in_parts(values) for one in rows.find({key: {"$in": some}}, names or None)]
 
 
 def read_sections(connections: Connections, database: Db, node_ids: Ids[str]) -> dict[str, StoredNode]:
-    """Visible sections by id."""
+    """Return the visible sections among these nodes, by id."""
     rows, versions = read_with_versions(
         connections,
         database,
@@ -119,9 +119,9 @@ def read_sections(connections: Connections, database: Db, node_ids: Ids[str]) ->
 
 
 def sums(database: Db, *, group: str | None, add: int | str) -> dict[str, int]:
-    """The sum of a field, or the number, of visible documents in each group, the largest first.
+    """Return, for each group of visible documents, the sum of a field or of a number, the largest first.
 
-    One sum a call: FerretDB 1.24 gets a second one in the same call wrong.
+    One sum per call: FerretDB 1.24 computes a second one in the same call wrongly.
     """
     stages: list[Record] = [
         {"$match": {"version": {"$ne": ""}}},
@@ -135,17 +135,17 @@ def _fetch(client: WeaviateClient, name: str, ids: list[str]) -> list[Any]:
     answer = client.collections.use(name).query.fetch_objects(
         filters=Filter.by_property("node").contains_any(ids), limit=MOST_RESULTS, include_vector=True
     )
-    # Without properties where it was deleted between the search and the reading of them.
+    # An object that was deleted between the search and the reading of its properties has none.
     return [one for one in answer.objects if "path" in one.properties]
 
 
 def document_info(record: Record) -> DocumentInfo:
-    """A document's record as the protocol has it."""
+    """Return a document's record as `DocumentInfo`."""
     return DocumentInfo(source=record["_id"], **{name: record[name] for name in INFO})
 
 
 def section_of(row: Record) -> StoredNode:
-    """The section of a record."""
+    """Return the section of a record."""
     return StoredNode(
         node_id=row["node"],
         text=row["text"],
@@ -158,7 +158,7 @@ def section_of(row: Record) -> StoredNode:
 
 
 def sentence_of(properties: Mapping[str, Any], section: StoredNode) -> StoredNode:
-    """The sentence of an object, whose section is known."""
+    """Return the sentence that an object's properties describe; `section` is the sentence's own."""
     return StoredNode(
         node_id=properties["node"],
         text=properties["text"],

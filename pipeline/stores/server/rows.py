@@ -42,7 +42,7 @@ class ServerRows:
             return [Row(id=record.pop("_id"), **record) for record in latest]
 
     def swap(self, kind: Kind, row: Row, *, expected: int) -> bool:
-        """Write a row if the stored one has the version `expected`, or none is stored and that is 0."""
+        """Write a row if the stored version is `expected` (0: none stored); return whether it was written."""
         record = _record(row)
         with self._connections.mongodb() as database:
             if expected:
@@ -64,7 +64,7 @@ class ServerRows:
 
     @contextmanager
     def transaction(self, *, erase: bool = False) -> Iterator[ServerRows]:  # noqa: ARG002
-        """Make each change in the block at once: FerretDB and a single MongoDB have no transactions."""
+        """Change rows immediately, ignoring `erase`: FerretDB and a single MongoDB have no transactions."""
         yield self
 
 

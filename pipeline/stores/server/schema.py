@@ -1,7 +1,7 @@
-"""The two collections of a build in Weaviate: one object a section or sentence, with our own vectors.
+"""The two collections of a build in Weaviate: one object per section or sentence, with our own vectors.
 
-`lexical` has the analysed terms of a node (`pipeline.analysis`), which Weaviate splits at blanks only: both
-stores find the same. Ids and paths are single terms.
+`lexical` has the analysed terms of a node (`pipeline.analysis`), which Weaviate splits at blanks only, so
+that both stores find the same. Ids and paths are single terms.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ NodeObject = DataObject[Properties, None]
 
 
 def collection_names(options: ServerAddresses, build: str) -> dict[Level, str]:
-    """The names of a build's collections, by level."""
+    """Return the names of a build's collections, by level."""
     return {level: f"{options.weaviate_prefix}_{build}_{level}" for level in LEVELS}
 
 
@@ -51,7 +51,7 @@ def create_collections(client: WeaviateClient, options: ServerAddresses, build: 
 
 
 def node_objects(document: NewDocument, version: str) -> dict[Level, list[NodeObject]]:
-    """The objects of a document's version."""
+    """Return the objects of a document's version, by level, in order."""
     by_section = document.sentences_by_section()
     objects: dict[Level, list[NodeObject]] = {"section": [], "sentence": []}
     for section in document.sections:
@@ -100,7 +100,7 @@ def _create(client: WeaviateClient, name: str, options: ServerAddresses) -> None
 
 
 def _property(name: str, *, filtered: bool = False, searched: bool = False) -> Property:
-    """A text that is filtered by its whole value, searched by its blank-separated terms, or only returned."""
+    """Return a text property: filtered by its whole value, searched by blank-separated terms, or neither."""
     return Property(
         name=name,
         data_type=DataType.TEXT,

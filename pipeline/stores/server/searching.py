@@ -1,4 +1,4 @@
-"""The search in Weaviate."""
+"""The search in Weaviate, by BM25 and by vector."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Query(NamedTuple):
 
 
 def search(connections: Connections, database: Db, index: Index, request: SearchRequest) -> SearchResponse:
-    """Search sections and sentences by BM25 and by vector."""
+    """Search sections and sentences by BM25 and by vector; a list that is not asked for is empty."""
     words, limits = " ".join(request.terms), request.limits
     queries = {("bm25", level): Query(level, limits[level], words=words) for level in LEVELS if words}
     if request.vector is not None:
@@ -52,10 +52,10 @@ def search(connections: Connections, database: Db, index: Index, request: Search
 def _best(
     connections: Connections, database: Db, index: Index, queries: Sequence[Query], paths: Globs | None
 ) -> list[Ranking]:
-    """The rankings of visible nodes below these paths.
+    """Return the ranking of visible nodes in these paths for each query.
 
-    Hits of versions that the documents' records do not name are dropped, and so are those that only the
-    wider filter found. Where a list is too short then, all are asked for again, twice as long.
+    Hits of versions that are not visible are dropped, and so are hits that only Weaviate's wider path filter
+    found. If a list is then too short, all queries are sent again, with twice the limit.
     """
     factor = 1
     while True:
@@ -81,7 +81,7 @@ def _best(
 def ask_all(
     connections: Connections, index: Index, queries: Sequence[Query], paths: Globs | None
 ) -> list[list[Found]]:
-    """The best objects for each query, of every version, all asked at the same time."""
+    """Return the best objects for each query, also of versions that are not visible; one call per query."""
     names = collection_names(connections.addresses, index.build)
     return connections.weaviate(
         *(partial(_ask, name=names[query.level], query=query, paths=paths) for query in queries)
@@ -91,7 +91,7 @@ def ask_all(
 def _ask(client: WeaviateClient, name: str, query: Query, paths: Globs | None) -> list[Found]:
     ask = client.collections.use(name).query
     properties = ["node", "version", "path", *(["section"] if query.level == "sentence" else [])]
-    # For the sources that globs match, and for some others: `like` knows only `*` and `?`.
+    # Matches the sources that the globs match, and some others: `like` has only `*` and `?`.
     below = [Filter.by_property("path").like(like) for glob in as_scope(paths) for like in likes_of(glob)]
     wanted: dict[str, Any] = {
         "limit": query.limit,
@@ -107,7 +107,7 @@ def _ask(client: WeaviateClient, name: str, query: Query, paths: Globs | None) -
 
 
 def likes_of(glob: str) -> tuple[str, str]:
-    """Weaviate's patterns for at least the sources that a glob matches: as a file, and as a folder.
+    """Return Weaviate's patterns for at least the sources that a glob matches: as a file, and as a folder.
 
     >>> likes_of("systems/**/[a-c]*.md")
     ('systems/*?*.md', 'systems/*?*.md/*')

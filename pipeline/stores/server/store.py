@@ -1,4 +1,4 @@
-"""`ServerStore`: MongoDB has documents and sections, Weaviate has sentences and finds both."""
+"""`ServerStore`: documents and sections in MongoDB, sentences in Weaviate, which searches both levels."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ from pipeline.stores.server.writing import ServerWriting
 class ServerStore:
     """Fulfils `Store`; safe to use from several threads, processes and machines.
 
-    Nothing is connected before it is needed. Given a
-    `manifest`, searching an index made with another one raises `ManifestMismatch`.
+    It connects when it is first used. With a `manifest`, a search in an index that was made with another one
+    raises `ManifestMismatch`.
     """
 
     def __init__(self, addresses: ServerAddresses, *, manifest: Callable[[], Manifest] | None = None) -> None:
@@ -48,13 +48,13 @@ class ServerStore:
         self.memories = Memories(self.rows)
 
     def documents(self) -> list[DocumentInfo]:
-        """All visible documents, by source."""
+        """Return all visible documents, sorted by source."""
         with self._connections.mongodb() as database:
             found = database["documents"].find({"version": {"$ne": ""}}, dict.fromkeys(reading.INFO, 1))
             return [reading.document_info(record) for record in found.sort("_id", 1)]
 
     def document(self, source: str) -> StoredDocument:
-        """One document whole, read again where it was replaced meanwhile; raises `UnknownDocument`."""
+        """Return one document, read again if it was replaced meanwhile; raises `UnknownDocument`."""
         with self._connections.mongodb() as database:
             for _ in range(3):
                 record = database["documents"].find_one({"_id": source})
@@ -71,7 +71,7 @@ class ServerStore:
         )
 
     def get_many(self, node_ids: Collection[str]) -> dict[str, StoredNode]:
-        """Sections and sentences by id, in the order of the ids."""
+        """Return sections and sentences by id, in the order of the ids."""
         with self._connections.mongodb() as database:
             nodes = reading.read_sections(self._connections, database, node_ids)
             others = [id_ for id_ in node_ids if id_ not in nodes]
@@ -84,7 +84,7 @@ class ServerStore:
         return {id_: nodes[id_] for id_ in node_ids if id_ in nodes}
 
     def statistics(self) -> Statistics:
-        """Counts over all documents, computed again after each change of them."""
+        """Return the counts and the manifest; counted again after each change of a document."""
         with self._connections.mongodb() as database:
             index = visible_index(database)
             if index is None:
@@ -106,7 +106,7 @@ class ServerStore:
             return search(self._connections, database, index, request)
 
     def vectors(self, node_ids: Collection[str]) -> dict[str, Vector]:
-        """The vectors of sections and sentences by id."""
+        """Return the vectors of sections and sentences by id."""
         with self._connections.mongodb() as database:
             found = [reading.stored_objects(self._connections, database, level, node_ids) for level in LEVELS]
         return {
@@ -116,7 +116,7 @@ class ServerStore:
         }
 
     def lacking(self, terms: Collection[str]) -> frozenset[str]:
-        """The analysed terms that no section has."""
+        """Return the terms, of these analysed ones, that no section has."""
         with self._connections.mongodb() as database:
             index = visible_index(database)
             if index is None:
@@ -126,21 +126,21 @@ class ServerStore:
         return frozenset(term for term, hits in zip(terms, found, strict=True) if not hits)
 
     def vocabulary(self, initial: str) -> Set[str]:
-        """Return the documents' words that begin with a letter, in lower case."""
+        """Return the words of all sections, in lower case, that begin with the letter `initial`."""
         begins = {"_id": {"$gte": initial, "$lt": chr(ord(initial) + 1)}}
         with self._connections.mongodb() as database:
             return {word["_id"] for word in database["words"].find(begins)}
 
     @contextmanager
     def writing(self, manifest: Manifest, *, rebuild: bool = False) -> Iterator[ServerWriting]:
-        """Write documents in the block; other processes may write others. Raises `ManifestMismatch`."""
+        """Write documents in the block, while other processes may write others; raises `ManifestMismatch`."""
         build = begin_writing(self._connections, manifest, rebuild=rebuild)
         writing = ServerWriting(self._connections, build)
         yield writing
         writing.finish()
 
     def versions(self) -> tuple[str, str]:
-        """The versions of MongoDB and Weaviate; raises `StoreUnavailable` where one does not answer."""
+        """Return the versions of MongoDB and Weaviate; raises `StoreUnavailable` if one does not answer."""
         with self._connections.mongodb() as database:
             mongodb = str(database.client.server_info()["version"])
         return mongodb, str(self._connections.weaviate(lambda client: client.get_meta()["version"])[0])

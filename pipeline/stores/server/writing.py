@@ -1,10 +1,10 @@
-"""Writing documents: a new version beside the old one, then one update of the document's record.
+"""Write documents: first store a new version next to the old one, then update the document's record.
 
 A document's record names the `version` that searches show ("": the document is deleted or not complete),
 the `next` version while a process writes it, and all `versions` that may have data in either server. Several
-processes may ingest different documents at once; of two that write the same one, the later to begin wins. A
-killed process leaves versions that nobody sees: the next ingest of that document deletes them, or `sweep` at
-the end of any ingest.
+processes may ingest different documents at once; if two write the same one, the one that began later wins. A
+killed process leaves versions that no search shows: the next ingest of that document deletes them, or `sweep`
+at the end of any ingest.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from pipeline.stores.server.schema import NodeObject, collection_names, node_obj
 
 OBJECTS_A_CALL = 400
 ABANDONED_S = 600.0
-"""A version whose writing began longer ago than this is taken for a dead process's."""
+"""If the writing of a version began longer ago than this, its process is taken for dead."""
 
 DUPLICATE = 11000  # MongoDB's code
 
@@ -46,7 +46,7 @@ class ServerWriting:
         self._words = set[str]()
 
     def replace(self, *documents: NewDocument) -> None:
-        """Write documents: into both servers, then their records; then delete the former versions."""
+        """Write documents: first into both servers, then their records; then delete the former versions."""
         group = {uuid.uuid4().hex: document for document in documents}
         objects = [node_objects(document, version) for version, document in group.items()]
         with self._connections.mongodb() as database:
@@ -73,9 +73,9 @@ class ServerWriting:
             clean(self._connections, database, self._build, [source])
 
     def finish(self) -> None:
-        """Write the words of the documents, and delete what dead processes left."""
+        """Store the words of the written documents, and delete the versions that dead processes left."""
         with self._connections.mongodb() as database:
-            for some in in_parts(self._words):  # by which spelling is corrected; none is taken away
+            for some in in_parts(self._words):  # they correct spelling; none is ever deleted
                 _insert_missing(database, "words", [{"_id": word} for word in some])
             sweep(self._connections, database, self._build)
 
@@ -83,7 +83,7 @@ class ServerWriting:
 def clean(connections: Connections, database: Db, build: str, sources: Iterable[str]) -> None:
     """Delete the versions of some documents that are neither visible nor being written.
 
-    The generation rises first, so that readers ask which versions are visible, and count documents again.
+    The generation rises first, so that readers look up the visible versions and count documents again.
     """
     documents = database["documents"]
     for some in in_parts(sources):
@@ -104,7 +104,7 @@ def clean(connections: Connections, database: Db, build: str, sources: Iterable[
 
 
 def sweep(connections: Connections, database: Db, build: str) -> None:
-    """Delete what processes left that ended while they wrote or deleted documents."""
+    """Delete the versions of processes that ended while they wrote or deleted documents."""
     documents = database["documents"]
     abandoned = [{"next": ""}, {"begun_at": {"$lt": time.time() - ABANDONED_S}}]
     records = [*documents.find({"clean": False, "$or": abandoned}, {"next": 1})]
@@ -116,7 +116,7 @@ def sweep(connections: Connections, database: Db, build: str) -> None:
 def insert_objects(
     connections: Connections, build: str, objects: Mapping[Level, Sequence[NodeObject]]
 ) -> None:
-    """Write objects to Weaviate; raises `StoreError` where one is not written."""
+    """Write objects to Weaviate; raises `StoreError` if one is not written."""
     names = collection_names(connections.addresses, build)
 
     def insert(client: WeaviateClient, level: Level, some: list[NodeObject]) -> None:
@@ -135,7 +135,7 @@ def insert_objects(
 
 
 def _begin(database: Db, group: Mapping[str, NewDocument]) -> None:
-    """Note in the documents' records that these versions are being written."""
+    """Store in the documents' records that these versions are being written."""
     new = {"version": "", "next": "", "versions": [], "clean": False}
     _insert_missing(database, "documents", [{"_id": one.source, **new} for one in group.values()])
     database["documents"].bulk_write(
@@ -163,7 +163,7 @@ def _insert_sections(database: Db, group: Mapping[str, NewDocument]) -> None:
 
 
 def _switch(database: Db, group: Mapping[str, NewDocument], generation: int) -> None:
-    """Show the new versions; those of documents that another process began to write later stay hidden."""
+    """Make the new versions visible, except of documents that another process began to write later."""
     shown = {"next": "", "generation": generation}
     result = database["documents"].bulk_write(
         [
@@ -182,8 +182,8 @@ def _switch(database: Db, group: Mapping[str, NewDocument], generation: int) -> 
 def _insert_missing(database: Db, name: str, records: Sequence[Record]) -> None:
     """Insert the records whose ids a collection does not have.
 
-    Two processes may upsert one record at once; a server that then refuses the second cannot refuse an
-    update of a record that exists.
+    If two processes upsert one record at once, a server may refuse the second; it does not refuse to update
+    a record that exists.
     """
     try:
         database[name].insert_many(records, ordered=False)

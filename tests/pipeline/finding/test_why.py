@@ -60,4 +60,4 @@ def test_the_reranker_pushed_it_out(manual: EmbeddedStore, monkeypatch: pytest.M
     reranker = FakeCrossEncoder(lambda text: -9.0 if "LN2" in text else 9.0)
     reason = ask(manual, "systems/ecs.md", "LN2 tank", cross_encoder=reranker, top_k=1)
     assert reason.dropped_by == "rerank"
-    assert "in place 1, 5 after" in reason.explanation
+    assert "place 1 after fusion, 5" in reason.explanation

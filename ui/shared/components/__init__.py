@@ -19,7 +19,7 @@ def _read(name: str) -> str:
 
 
 def _component(name: str) -> Renderer:
-    """Make a component from the shared code, `name.js` and, where there is one, `name.css`."""
+    """Make a component from the shared code, `name.js` and, if it exists, `name.css`."""
     css = FOLDER / f"{name}.css"
     return st.components.v2.component(
         f"athena_{name}",
@@ -43,13 +43,13 @@ _focus: Renderer = _component("focus")
 
 
 def whole_page() -> None:
-    """Apply our style sheet, a constant of the program, and the keys of the whole page."""
+    """Insert our style sheet, which is constant, and the script for the whole page (`whole.js`)."""
     st.html(SHEET)
     with st.container(key="whole"):
         _whole(key="whole-page")
 
 
 def focus_first_field() -> None:
-    """Give the focus to the first field of the dialog that calls this."""
+    """Focus the first text field of the dialog that calls this."""
     with st.container(key="focus"):
         _focus(key="focus-first")

@@ -1,8 +1,8 @@
-// The console of the ship: everything said so far, and a line to type on. Commands are sent one at a time, and
-// repeatedly until they are acknowledged; what is typed meanwhile waits.
+// The console of the ship: all output so far, and an input line. Commands are sent one at a time, and again
+// until the server acknowledges them; commands typed in the meantime wait.
 
 const RESEND_MS = 5000;
-let filled = 0; // the number of the line that was put here last
+let filled = 0; // the number of the command that was put on the input line last
 
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
@@ -80,7 +80,7 @@ function pressed(event, state) {
   event.stopPropagation();
 }
 
-// A line that was clicked in an answer: it is put here once, to be looked at and run.
+// Puts a command that was clicked in an answer on the input line, once; it is not run.
 function fill(state) {
   const { number, line } = state.data.fill;
   if (number <= filled || state.data.over) return;
@@ -146,7 +146,7 @@ function complete(state) {
   offer(state, fitting.length === 1 ? [] : fitting);
 }
 
-// Filters of `list parts` may be combined: only the words after the last whole one count.
+// Filters of `list parts` can be combined: only the words after the last complete filter count.
 function candidates(completions, before) {
   const key = (words) => words.join(" ").toLowerCase();
   if (key(before.slice(0, 2)) === "list parts" && before.length > 3) {

@@ -1,4 +1,4 @@
-// Copies a text: an answer as Markdown, its sources as footnotes.
+// A button that copies an answer as Markdown, with its sources as footnotes.
 
 export default function (component) {
   const { data, parentElement } = component;
@@ -15,7 +15,7 @@ async function copy(text, button) {
   setTimeout(() => button.replaceChildren(icon("content_copy")), 2000);
 }
 
-// The clipboard, also where the page came by plain HTTP and has only the old way.
+// Writes to the clipboard and returns whether that worked; pages over plain HTTP have only the old API.
 async function written(text) {
   if (navigator.clipboard) return navigator.clipboard.writeText(text).then(() => true, () => false);
   const field = element("textarea", { style: "position: fixed; opacity: 0" });

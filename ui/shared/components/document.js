@@ -1,4 +1,4 @@
-// A rendered document with its headings beside it; selected text can be asked about.
+// A rendered document beside a list of its headings; the reader can ask about selected text.
 
 export default function (component) {
   const { data, parentElement } = component;
@@ -19,6 +19,6 @@ export default function (component) {
 function offerToAsk(root, text, ask, send) {
   const selected = () => String(root.getRootNode().getSelection?.() ?? document.getSelection()).trim();
   text.onmouseup = text.onkeyup = text.ontouchend = () => setTimeout(() => { ask.hidden = !selected(); });
-  ask.onmousedown = (event) => event.preventDefault(); // the selection stays
+  ask.onmousedown = (event) => event.preventDefault(); // keeps the selection
   ask.onclick = () => send("ask", { text: selected().slice(0, 500) });
 }

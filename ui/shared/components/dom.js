@@ -1,4 +1,4 @@
-// What the components share: elements from texts, HTML that the server rendered, clicks that it is told.
+// Code that the components share: make elements, insert the server's HTML, send clicks to the server.
 
 function element(tag, attributes, ...children) {
   const node = document.createElement(tag);
@@ -17,7 +17,7 @@ const icon = (name) => element("span", { class: "icon", "aria-hidden": "true" },
 
 const FORBIDDEN = "script, style, iframe, object, embed, link, meta, base, form, svg, math, img, video, audio";
 
-// HTML of `ui/shared/markdown.py`, which escapes all that it was given; what could run is removed once more.
+// Inserts HTML by `ui/shared/markdown.py`, which escapes its input; removes anything that could run, again.
 function insert(root, html) {
   const body = new DOMParser().parseFromString(html, "text/html").body;
   for (const node of body.querySelectorAll(FORBIDDEN)) node.remove();
@@ -28,7 +28,7 @@ function insert(root, html) {
   root.replaceChildren(...body.childNodes);
 }
 
-// One root for each mount; a call with the data already shown changes nothing, so hover and focus survive.
+// Returns the root, one for each mount. A call with the data already shown keeps it, with hover and focus.
 function mounted(parent, name, data, render) {
   const written = JSON.stringify(data);
   let root = [...parent.children].find((child) => child.classList.contains(name));
@@ -43,13 +43,13 @@ function mounted(parent, name, data, render) {
   return root;
 }
 
-// Sends a trigger by the newest call: one from which something was drawn may name a fragment that is gone.
+// Sends triggers with the newest `setTriggerValue`: an earlier one may belong to a fragment that is gone.
 function sender({ parentElement, setTriggerValue }) {
   parentElement.trigger = setTriggerValue;
   return (name, value) => parentElement.trigger(name, { ...value, at: Date.now() });
 }
 
-// Sends what the attributes of a clicked element say: `data-act="open" data-marker="3"`.
+// Sends the data attributes of a clicked element: `data-act="open" data-marker="3"`.
 function acting(root, send) {
   root.send = send;
   root.onclick = (event) => {
@@ -58,7 +58,7 @@ function acting(root, send) {
   };
 }
 
-// Listeners on the document, replaced at each call and removed with the component.
+// Listens for keys on the document; each call replaces the handler, the returned function removes it.
 function onKeys(parent, handler) {
   if (parent.keyHandler) document.removeEventListener("keydown", parent.keyHandler);
   parent.keyHandler = handler;

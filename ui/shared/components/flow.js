@@ -1,4 +1,4 @@
-// The question's way from left to right: a box for each step, with its count and its time.
+// The steps of an answer from left to right: a box for each, with its count and its time.
 
 export default function (component) {
   const { data, parentElement } = component;

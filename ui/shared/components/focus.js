@@ -1,4 +1,4 @@
-// Gives the focus to the first field of the dialog that it stands in, once.
+// Focuses the first text field of the dialog that contains this component, once.
 
 export default function ({ parentElement }) {
   if (parentElement.done) return;

@@ -1,5 +1,5 @@
-// Holds the question of a turn at the top of the view, from the moment that it is asked until the reader scrolls,
-// clicks or presses a key: what is written below it, and what changes above it, moves nothing.
+// Holds the question of a turn at the top of the view until the reader scrolls, clicks or presses a key that
+// scrolls: text that is written below it, or changes above it, does not move it.
 
 export default function (component) {
   const { data, parentElement } = component;
@@ -34,7 +34,7 @@ function hold(turn) {
   return release;
 }
 
-// Where the view begins: below the page's header, which lies over it.
+// Returns the top of the view: below the page's header, which covers it.
 function edge(box) {
   const header = document.querySelector('[data-testid="stHeader"]');
   const top = box.getBoundingClientRect().top;

@@ -15,7 +15,7 @@ export default function (component) {
   });
 }
 
-// Steps from where earlier presses lead, as the next one may come before the page has drawn them.
+// Steps on from the position of earlier key presses, even if the page has not drawn these yet.
 function walker(parent, data, send) {
   const from = (parent.ahead || []).lastIndexOf(data.position);
   parent.ahead = from < 0 ? [data.position] : parent.ahead.slice(from);
@@ -26,7 +26,7 @@ function walker(parent, data, send) {
   };
 }
 
-// A new pane takes the focus; one that is drawn anew leaves it on the button of the same name, or takes it.
+// A new pane takes the focus. A redrawn pane that had it focuses the same button, else itself.
 function withFocus(root, draw) {
   const opened = !root.firstChild;
   const focused = opened ? null : root.getRootNode().activeElement;

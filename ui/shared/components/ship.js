@@ -1,4 +1,4 @@
-// The ship at a glance: systems with their statuses, inner ones indented, and quantities as bars with limits.
+// The ship at a glance: systems with their statuses, subsystems indented, and quantities as bars with limits.
 
 const SIGNS = { NOMINAL: "check_circle", MALFUNC: "warning", OFFLINE: "power_settings_new" };
 

@@ -1,4 +1,4 @@
-// What must never be out of sight: ship's time, the crew's time and air, and the alarms.
+// The strip that is always in view: ship's time, the time since the start, the CO2, and the alarms.
 
 export default function (component) {
   const { data, parentElement } = component;

@@ -25,7 +25,7 @@ export default function (component) {
   });
 }
 
-// The chip of the passage that the evidence pane shows; the focus goes back to it when the pane closes.
+// Marks the chip of the passage that the evidence pane shows, and focuses it when the pane closes.
 function showOpen(root, parent, open) {
   const before = parent.opened;
   parent.opened = open;
@@ -41,7 +41,7 @@ function showOpen(root, parent, open) {
   tip(root, null);
 }
 
-// Commands of the console beside the chat: a click puts one on its line, and runs nothing.
+// Turns console commands in an answer into buttons: a click only puts the command on the console's line.
 function offerCommands(root, commands) {
   for (const code of commands.length ? root.querySelectorAll("code") : []) {
     const line = code.textContent.trim();
@@ -52,7 +52,7 @@ function offerCommands(root, commands) {
   }
 }
 
-// A chip never stands alone on the next line: the word before it and the full stop after it stay with it.
+// Keeps a chip on one line with the word before it and the punctuation after it.
 function keepTogether(chip) {
   const hold = element("span", { class: "together" });
   const before = chip.previousSibling;
@@ -70,7 +70,7 @@ function keepTogether(chip) {
   }
 }
 
-// A tooltip beside a chip or a doubtful sentence while it is hovered or focused.
+// Shows a tooltip for a chip or an unsupported sentence while that is hovered or focused.
 function tip(root, node) {
   const box = root.querySelector(".tip");
   box.hidden = !node?.dataset.tip;

@@ -1,11 +1,11 @@
-// What belongs to the whole page: "/" focuses the question, and on a phone the sidebar makes room for what was
-// chosen in it, and for a page that is touched beside it.
+// Behaviour of the whole page: "/" focuses the question; on a phone, the sidebar closes after a choice in it,
+// or after a touch on the page beside it.
 
 const QUESTION = '[data-testid="stChatInputTextArea"]';
 const CHOSEN = '[data-testid="stSidebar"] :is(.st-key-new, [class*="st-key-open-"]) button, [data-testid="stSidebarNavLink"]';
 const BESIDE = '[data-testid="stMain"], [data-testid="stBottom"]';
 const COLLAPSE = '[data-testid="stSidebar"][data-collapsed="false"] [data-testid="stSidebarCollapseButton"] button';
-const PHONE = "(max-width: 768px)"; // where the sidebar lies over the page
+const PHONE = "(max-width: 768px)"; // the sidebar covers the page on screens of this width
 
 export default function (component) {
   document.documentElement.style.colorScheme = getComputedStyle(document.querySelector(".stApp")).colorScheme;
@@ -25,7 +25,7 @@ function makeRoom(event) {
   const makes = event.target.closest?.(`${CHOSEN}, ${BESIDE}`);
   setTimeout(() => {
     if (makes) document.querySelector(COLLAPSE)?.click();
-    // Streamlit keeps an open sidebar for the next visit, which it would cover.
+    // Streamlit would remember the open sidebar, and cover the page with it at the next visit.
     for (const key of Object.keys(localStorage)) if (key.startsWith("stSidebarCollapsed-")) localStorage.removeItem(key);
   });
 }
