@@ -89,8 +89,7 @@ def _guarded(memory: Memory) -> Memory:
     words = ("text", "why", "subject", "predicate", "object")
     masked: dict[str, Any] = {name: without_secrets(getattr(memory, name)) for name in words}
     masked["sources"] = tuple(replace(one, quote=without_secrets(one.quote)) for one in memory.sources)
-    trusted = memory.trusted and not reads_as_instruction(masked["text"])
-    return replace(memory, **masked, trusted=trusted)
+    return replace(memory, **masked, trusted=memory.trusted and not reads_as_instruction(masked["text"]))
 
 
 def _without_known(index: UserIndex, memories: Sequence[Memory]) -> tuple[Memory, ...]:
