@@ -25,6 +25,10 @@ MEMORY, SECONDS = 1_500_000_000, 60.0
 INHERITED = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TEMP", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
 FORBIDDEN = ("socket.", "subprocess.", "os.system", "os.exec", "os.posix_spawn", "os.fork", "urllib.")
 """Beginnings of Python's audit events that raise `PermissionError`: no converter needs them."""
+PACKAGES = [path for path in sys.path if path.endswith("-packages")]
+FOLDERS = (sys.prefix, sys.base_prefix, Path(__file__).parent, *PACKAGES)
+READABLE = tuple(os.path.realpath(folder) + os.sep for folder in FOLDERS)
+"""Folders with what Python imports; next to those of a checkout are keys and documents."""
 NO_TEXT = "nav, aside, footer, template, noscript, button, script, style, svg, a.headerlink"
 """CSS selectors of HTML elements that are removed, because they are not part of a page's text."""
 
@@ -129,13 +133,13 @@ def _convert(format_name: str, data: bytes) -> dict[str, str | None]:
 
 
 def _forbid(event: str, arguments: tuple[Any, ...]) -> None:
-    """Raise `PermissionError` for network use, new processes, writing, and reading outside Python's paths."""
+    """Raise `PermissionError` for network use, new processes, writing, and reading outside `READABLE`."""
     if event.startswith(FORBIDDEN):
         raise PermissionError(event)
-    if event == "open" and isinstance(arguments[0], str):
-        installed = tuple(map(os.path.realpath, (sys.prefix, sys.base_prefix, *sys.path)))
-        writes = any(letter in (arguments[1] or "r") for letter in "wax+")
-        if writes or not os.path.realpath(arguments[0]).startswith(installed):
+    if event == "open" and isinstance(arguments[0], str | bytes):
+        path, mode, flags = os.path.realpath(os.fsdecode(arguments[0])), arguments[1] or "", arguments[2]
+        writes = flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT) or not {*mode}.isdisjoint("wax+")
+        if writes or not path.startswith(READABLE):
             raise PermissionError(event)
 
 
