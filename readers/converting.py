@@ -26,7 +26,7 @@ INHERITED = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TEMP", "TMPDIR", "VIRTUAL_
 FORBIDDEN = ("socket.", "subprocess.", "os.system", "os.exec", "os.posix_spawn", "os.fork", "urllib.")
 """Beginnings of Python's audit events that raise `PermissionError`: no converter needs them."""
 PACKAGES = [path for path in sys.path if path.endswith("-packages")]
-FOLDERS = (sys.prefix, sys.base_prefix, Path(__file__).parent, *PACKAGES)
+FOLDERS = (sys.prefix, sys.base_prefix, str(Path(__file__).parent), *PACKAGES)
 READABLE = tuple(os.path.realpath(folder) + os.sep for folder in FOLDERS)
 """Folders with what Python imports; next to those of a checkout are keys and documents."""
 NO_TEXT = "nav, aside, footer, template, noscript, button, script, style, svg, a.headerlink"
