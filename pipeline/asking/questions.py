@@ -78,5 +78,4 @@ def earlier_leads(message: str, alone: Retrieval, with_earlier: Retrieval) -> bo
     is_answered = alone.answerability.verdict == "answered"
     lead = LEAD if len(terms) > FEW else 0.0 if is_answered else -LEAD
     better = with_earlier.answerability.probability > alone.answerability.probability + lead
-    covered = max((coverage(message, passage.section) for passage in alone.passages[:1]), default=0.0)
-    return better and coverage(message, with_earlier.passages[0].section) >= max(COVERED, covered)
+    return better and coverage(message, with_earlier.passages[0].section) >= COVERED
