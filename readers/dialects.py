@@ -123,8 +123,9 @@ def _with_pipes(masked: str) -> str:
         before, *rows = _ROW.split(_BLANK_START.sub("", text) if last == END else text)
         after = ""
         if rows and sign != END:
-            rows[-1], *others = _BLANK_LINE.split(rows[-1], maxsplit=1)
-            after = "".join(others)
+            row, *others = _BLANK_LINE.split(rows[-1], maxsplit=1)
+            if "|" not in "".join(others):  # else they are cells of the row
+                rows[-1], after = row, "".join(others)
         table = [[" ".join(cell.split()) for cell in _LAST_BAR.sub(r"\1", row).split("|")] for row in rows]
         width = max(map(len, table), default=0)
         lines = [f"| {' | '.join([*row, *[''] * (width - len(row))])} |" for row in table]

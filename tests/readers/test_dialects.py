@@ -67,6 +67,8 @@ def test_the_rows_of_html_tables_have_their_column_names() -> None:
     assert display(mask(text)) == whole and display(mask(text.replace("\n", ""))) == whole
     assert display(mask(text.replace("</table>\n", "\n"))) == whole  # never closed
     assert display(mask("<table><tr><td>a</td><tr><td>b</td><td>c")) == "| a |  |\n|---|---|\n| b | c |"
+    masked = mask("<table>\n<tr>\n<td>A</td>\n\n<td>B</td>\n</tr>\n</table>\n")
+    assert display(masked[: masked.index("B") + 3]).startswith("| A | B |")  # a quote may end there
 
 
 def test_code_is_left_as_it_is() -> None:
