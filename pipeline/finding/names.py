@@ -162,8 +162,8 @@ def with_linked(
         covered = share(terms, leaf_terms(node))
         for code in found[:MOST_CODES] if covered >= LEAST_COVERAGE else ():
             scores[code] = max(score * covered, scores.get(code, 0.0))
-    unknown = store.lacking([f"#{code}" for code in scores])  # no heading begins with it
-    scores = {code: score for code, score in scores.items() if f"#{code}" not in unknown}
+    for term in store.lacking([f"#{code}" for code in scores]) if scores else ():  # no heading begins with it
+        del scores[term.removeprefix("#")]
     if not scores:  # "section 2.2.1" is that section alone
         own = passages[0].section.metadata["heading_path"][-1:] if passages else []
         is_alone = bool(asked) and asked <= opening_names(own)
